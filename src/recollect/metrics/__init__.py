@@ -1,0 +1,48 @@
+"""Every definition under its own id. A family is a module, a dialect is a metric in it.
+
+>>> from recollect.metrics import forgetting
+>>> round(forgetting.chaudhry2018([[.8, .1], [.6, .9]]), 6)
+0.2
+"""
+
+from recollect.metrics import (
+    acc,
+    anytime,
+    bwt,
+    forgetting,
+    fwt,
+    intransigence,
+    raa,
+    raf,
+    registry,
+    split,
+    uraa,
+    uraf,
+)
+from recollect.metrics.card import Card, Metric
+from recollect.metrics.dialects import Identified, dialects, identify
+from recollect.metrics.scoring import Outcome, Score, evaluate, score
+
+__all__ = [
+    "Card",
+    "Identified",
+    "Metric",
+    "Outcome",
+    "Score",
+    "acc",
+    "anytime",
+    "bwt",
+    "dialects",
+    "evaluate",
+    "forgetting",
+    "fwt",
+    "identify",
+    "intransigence",
+    "raa",
+    "raf",
+    "registry",
+    "score",
+    "split",
+    "uraa",
+    "uraf",
+]

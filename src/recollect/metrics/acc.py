@@ -1,0 +1,186 @@
+"""Accuracy: how good the learner is, over the tasks seen so far.
+
+The scores may be any performance (accuracy, ROC-AUC, minus a loss); the name is the field's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.metrics.card import metric
+from recollect.metrics.cells import Cells
+from recollect.metrics.sweep import Sweep
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j\le k}R_{kj}",
+    source="Michel et al. 2023, Def. 3.1; Lopez-Paz & Ranzato 2017; BeGin (AP)",
+    reads=Cells.NOW,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    equals="acc.pooled when all test sets have the same size",
+)
+def average(s: Sweep) -> Array:
+    """Mean score now over the tasks seen so far: every task weighs the same (AA, AP, ACC).
+
+    >>> average([[.8, .1], [.6, .9]])
+    0.75
+    >>> average.curve([[.8, .1], [.6, .9]])
+    array([0.8 , 0.75])
+
+    See Also
+    --------
+    pooled : every test sample weighs the same.
+    incremental : the mean of this over time.
+    """
+    return s.seen_sum / s.n_seen
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{i\le k}\frac{1}{i+1}\sum_{j\le i}R_{ij}",
+    source="Rebuffi et al. 2017 (iCaRL), average incremental accuracy",
+    reads=Cells.LOWER,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+)
+def incremental(s: Sweep) -> Array:
+    """Mean over time of the average score so far (AIA): early rows, with few tasks, weigh as much as late ones.
+
+    >>> incremental([[.8, .1], [.6, .9]])
+    0.775
+
+    See Also
+    --------
+    continual_average : every cell weighs the same, so late rows weigh more.
+    """
+    return np.cumsum(s.seen_sum / s.n_seen, axis=0) / np.arange(1, s.P + 1)[:, None]
+
+
+@metric(
+    latex=r"\frac{2}{(k+1)(k+2)}\sum_{i\le k}\sum_{j\le i}R_{ij}",
+    source="pyCLAD (CA); Díaz-Rodríguez et al. 2018 (A)",
+    reads=Cells.LOWER,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+)
+def continual_average(s: Sweep) -> Array:
+    """Mean of the lower triangle with the diagonal (CA): every evaluation of a seen task weighs the same.
+
+    >>> round(continual_average([[.8, .1], [.6, .9]]), 6)
+    0.766667
+
+    See Also
+    --------
+    incremental : every row weighs the same.
+    """
+    return np.cumsum(s.seen_sum, axis=0) / np.cumsum(s.n_seen, axis=0)
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j\le k}R_{jj}",
+    source="Riemer et al. 2019 (learning accuracy)",
+    reads=Cells.DIAGONAL,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+)
+def learning(s: Sweep) -> Array:
+    """Mean score on each task right after learning it: plasticity alone, blind to forgetting.
+
+    >>> round(learning([[.8, .1], [.6, .9]]), 6)
+    0.85
+    """
+    return s.mean_over_own(s.diagonal)
+
+
+@metric(
+    latex=r"\frac{\sum_{j\le k}n_jR_{kj}}{\sum_{j\le k}n_j}",
+    source="PyCIL (CNN top-1 'total'); Avalanche (stream accuracy)",
+    reads=Cells.NOW,
+    needs=("n_samples",),
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    equals="acc.average when all test sets have the same size",
+)
+def pooled(s: Sweep) -> Array:
+    """Score now over all test samples of the seen tasks thrown together: large tasks weigh more.
+
+    >>> round(pooled([[.8, .1], [.6, .9]], n_samples=[300, 100]), 6)
+    0.675
+
+    See Also
+    --------
+    average : every task weighs the same.
+    """
+    n = s.need("n_samples")[:, None]
+    return s.each_row(lambda r: (s.R[r, : s.seen[r]] * n[: s.seen[r]]).sum(0) / n[: s.seen[r]].sum())
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\min_{j<l\le k}R_{lj}",
+    source="De Lange et al. 2023 (min-ACC)",
+    reads=Cells.AFTER_LEARNING,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    undefined="no task has been evaluated after the row that follows its learning",
+)
+def minimum(s: Sweep) -> Array:
+    """Mean over earlier tasks of the lowest score since each was learned (min-ACC).
+
+    The row right after learning does not compete (De Lange et al.: strictly later evaluations). Rows inside tasks
+    count where they were evaluated: the more often one looks, the lower it can be.
+
+    >>> round(minimum([[.8, .1, .1], [.3, .9, .1], [.6, .7, .9]]), 6)
+    0.5
+    """
+    return _lowest_sum(s) / _n_after(s)
+
+
+@metric(
+    latex=r"\frac{1}{k+1}R_{kk}+\left(1-\frac{1}{k+1}\right)\mathrm{minACC}_k",
+    source="De Lange et al. 2023 (WC-ACC)",
+    reads=Cells.WORST_CASE,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+)
+def worst_case(s: Sweep) -> Array:
+    """Newest task's score now and the earlier tasks' lowest scores, every task weighing the same (WC-ACC).
+
+    >>> round(worst_case([[.8, .1], [.3, .9]]), 6)
+    0.6
+
+    See Also
+    --------
+    minimum : the earlier tasks alone.
+    """
+    newest = s.each_row(lambda r: s.R[r, s.seen[r] - 1])
+    k = s.n_seen
+    lowest = _lowest_sum(s) / np.maximum(np.nan_to_num(_n_after(s)), 1)
+    return newest / k + (1 - 1 / k) * lowest
+
+
+def _n_after(s: Sweep) -> Array:
+    counts = s.after_learning[s.ends].sum(1, keepdims=True).astype(np.float64)
+    counts[counts == 0] = np.nan
+    return counts
+
+
+def _lowest_sum(s: Sweep) -> Array:
+    """Sum over tasks of the lowest score after learning, at each end-of-task row."""
+    out = np.empty((s.P, s.N))
+    low = np.full((s.T, s.N), np.inf)
+    done = s.after_learning.sum(1)
+    row = 0
+    for r, end in enumerate(s.ends):
+        for row in range(row, end + 1):
+            np.minimum(low[: done[row]], s.all_rows[row, : done[row]], out=low[: done[row]])
+        row = end + 1
+        out[r] = low[: done[end]].sum(0)
+    return out

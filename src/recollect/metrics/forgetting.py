@@ -1,0 +1,209 @@
+"""Forgetting: how far the scores on earlier tasks have fallen. Ten definitions go by this one name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.metrics.card import metric
+from recollect.metrics.cells import Cells
+from recollect.metrics.sweep import Sweep
+
+_NO_EARLIER = "forgetting needs a task that was evaluated before: there is none yet"
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left(\max_{j\le l<k}R_{lj}-R_{kj}\right)",
+    source="Chaudhry et al. 2018, eq. 3; Michel et al. 2023, Def. 3.2",
+    reads=Cells.SINCE_LEARNED,
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    printed_by=("Continuum", "contilab"),
+    equals="split.lost + split.confusion",
+)
+def chaudhry2018(s: Sweep) -> Array:
+    """Mean drop from each earlier task's best score since it was learned to its score now (AF).
+
+    >>> chaudhry2018.curve([[.8, np.nan], [.6, .9]])
+    array([nan, 0.2])
+
+    See Also
+    --------
+    pycil : the last row competes for the peak, so no term is negative.
+    first : measured from the score right after learning, not from the best.
+    peak_any : rows before the task was learned compete too.
+    """
+    return s.drops_since_learned.signed / s.n_before
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j<k}\left(R_{kj}-R_{jj}\right)",
+    source="BeGin's metric page (AF)",
+    reads=Cells.OWN_AND_NOW,
+    better="higher",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    equals="-forgetting.clsurvey; bwt.gem_code",
+)
+def begin_docs(s: Sweep) -> Array:
+    """Change of earlier tasks since right after learning, summed and divided by all tasks: negative if it forgets.
+
+    >>> round(begin_docs([[.8, .1], [.6, .9]]), 6)
+    -0.1
+
+    See Also
+    --------
+    first : what BeGin's code prints: another sign, another divisor.
+    """
+    return -s.since_own / (s.n_own + 1)
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left(R_{jj}-R_{kj}\right)",
+    source="Avalanche (StreamForgetting); BeGin's code (AF)",
+    reads=Cells.OWN_AND_NOW,
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    printed_by=("Avalanche", "BeGin"),
+    equals="-bwt.lopezpaz2017",
+)
+def first(s: Sweep) -> Array:
+    """Mean drop from each earlier task's score right after learning it to its score now.
+
+    >>> round(first([[.8, .1], [.6, .9]]), 6)
+    0.2
+
+    See Also
+    --------
+    chaudhry2018 : measured from the best score, which may come later.
+    """
+    return s.since_own / s.n_own
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left(\max_{l<k}R_{lj}-R_{kj}\right)",
+    source="Chaudhry et al. 2019 (A-GEM), compute_fgt; Renate",
+    reads=Cells.EARLIER_TASKS,
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    printed_by=("A-GEM", "Renate"),
+)
+def peak_any(s: Sweep) -> Array:
+    """Mean drop from each earlier task's best score in any earlier row, zero-shot rows too.
+
+    >>> round(peak_any([[.8, .5, .1], [.7, .4, .1], [.6, .3, .9]]), 6)
+    0.2
+
+    See Also
+    --------
+    chaudhry2018 : only rows since the task was learned compete.
+    """
+    return s.drops_from_any_row.signed / s.n_earlier
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left(\max_{j\le l\le k}R_{lj}-R_{kj}\right)",
+    source="PyCIL and PILOT (Forgetting), Mammoth (forgetting)",
+    reads=Cells.SINCE_LEARNED,
+    better="lower",
+    kind="difference",
+    bounds=(0, 1),
+    undefined=_NO_EARLIER,
+    printed_by=("PyCIL", "PILOT", "Mammoth"),
+)
+def pycil(s: Sweep) -> Array:
+    """Mean drop from each earlier task's best score, the score now included: never negative.
+
+    >>> round(pycil([[.8, .1, .1], [.7, .4, .1], [.6, .5, .9]]), 6)
+    0.1
+
+    See Also
+    --------
+    chaudhry2018 : a task that improved counts as negative forgetting.
+    """
+    return s.drops_since_learned.positive / s.n_before
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j\le k}\left(\max_{l\le k}R_{lj}-R_{kj}\right)",
+    source="online-continual-learning (Mai et al. 2022), compute_performance",
+    reads=Cells.SQUARE,
+    better="lower",
+    kind="difference",
+    bounds=(0, 1),
+    undefined=_NO_EARLIER,
+    printed_by=("online-continual-learning",),
+)
+def raptormai(s: Sweep) -> Array:
+    """Mean drop from the best score in any row, over all tasks, the newest (which adds little or nothing) too.
+
+    >>> round(raptormai([[.8, .1], [.6, .9]]), 6)
+    0.1
+    """
+    return s.drops_from_any_row.positive_with_newest / (s.n_earlier + 1)
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j<k}\left(R_{jj}-R_{kj}\right)",
+    source="CLsurvey (De Lange et al. 2021), framework code",
+    reads=Cells.OWN_AND_NOW,
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    printed_by=("CLsurvey",),
+    equals="-bwt.gem_code; -forgetting.begin_docs",
+)
+def clsurvey(s: Sweep) -> Array:
+    """As `first`, with the sum divided by all tasks, the newest too: smaller by k/(k+1).
+
+    >>> round(clsurvey([[.8, .1], [.6, .9]]), 6)
+    0.1
+    """
+    return s.since_own / (s.n_own + 1)
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j\le k}\left(\max_{l<k}R_{lj}-R_{kj}\right)",
+    source="pyCLAD's code (ForgettingMeasure)",
+    reads=Cells.SQUARE,
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    printed_by=("pyCLAD",),
+)
+def pyclad_code(s: Sweep) -> Array:
+    """Mean drop from the best earlier score, over all tasks, the newest too: learning counts as negative forgetting.
+
+    >>> round(pyclad_code([[.8, .1], [.6, .9]]), 6)
+    -0.3
+    """
+    return s.drops_from_any_row.signed_with_newest / (s.n_earlier + 1)
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\frac{\max_{j\le l<k}R_{lj}-R_{kj}}{\left|\max_{j\le l<k}R_{lj}\right|}",
+    source="contilab (relative forgetting)",
+    reads=Cells.SINCE_LEARNED,
+    better="lower",
+    kind="ratio",
+    bounds=(-np.inf, 1),
+    undefined="forgetting needs a task evaluated before, and a best score other than 0 to divide by",
+    printed_by=("contilab",),
+)
+def relative(s: Sweep) -> Array:
+    """Mean share of each earlier task's best score that is gone.
+
+    >>> relative([[.8, .1], [.6, .9]])
+    0.25000000000000006
+    """
+
+    def share(peak: Array, now: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = (peak - now) / np.abs(peak)
+        terms[peak == 0] = np.nan
+        return terms.sum(0)
+
+    return np.array([share(peak, now) for peak, now in s.peaks_since_learned()]) / s.n_before

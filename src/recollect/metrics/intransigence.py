@@ -1,0 +1,51 @@
+"""Intransigence: how much worse new tasks are learned than by a learner that keeps all data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.metrics.card import metric
+from recollect.metrics.cells import Cells
+from recollect.metrics.sweep import Sweep
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{i\le k}\left(J_{ii}-R_{ii}\right)",
+    source="BeGin's metric page (INT)",
+    reads=Cells.DIAGONAL,
+    needs=("joint",),
+    better="lower",
+    kind="difference",
+    printed_by=("BeGin",),
+)
+def begin(s: Sweep) -> Array:
+    """Mean over tasks of the joint learner's lead on each task right after it was learned.
+
+    >>> round(begin([[.8, .1], [.6, .9]], joint=[[.8, .2], [.8, 1.]]), 6)
+    0.05
+
+    See Also
+    --------
+    chaudhry2018 : the newest task only.
+    """
+    joint = s.need("joint")[np.arange(s.T), np.arange(s.T)]
+    return s.mean_over_own(joint - s.diagonal)
+
+
+@metric(
+    latex=r"J_{kk}-R_{kk}",
+    source="Chaudhry et al. 2018 (Riemannian Walk), eq. 4",
+    reads=Cells.NEWEST,
+    needs=("joint",),
+    better="lower",
+    kind="difference",
+)
+def chaudhry2018(s: Sweep) -> Array:
+    """The joint learner's lead on the newest task.
+
+    >>> round(chaudhry2018([[.8, .1], [.6, .9]], joint=[[.8, .2], [.8, 1.]]), 6)
+    0.1
+    """
+    joint = s.need("joint")
+    return s.each_row(lambda r: joint[s.seen[r] - 1, s.seen[r] - 1] - s.R[r, s.seen[r] - 1])

@@ -1,0 +1,46 @@
+"""Rescaled average forgetting: forgetting corrected for what a random classifier would "forget" too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.metrics import uraf
+from recollect.metrics.card import metric
+from recollect.metrics.cells import Cells
+from recollect.metrics.sweep import Sweep
+
+
+@metric(
+    latex=r"\frac{\mathrm{uRAF}_k}{\max_{h,k'}\mathrm{uRAF}_{k'}(h)}",
+    source="Michel et al. 2023, Def. 4.2",
+    reads=Cells.SINCE_LEARNED,
+    needs=("n_classes",),
+    better="lower",
+    kind="difference",
+    undefined="forgetting needs a task evaluated before, and a reference that forgets",
+    equals="beta_k forgetting.chaudhry2018 for equal tasks (Prop. 4.4)",
+    parameters=("reference",),
+    same_as_truncated=False,
+)
+def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
+    """Average forgetting over the random classifier's, over the largest such ratio any learner can reach (RAF).
+
+    With equal tasks the largest ratio is at the last task, so RAF ends at AF. With unequal ones it may be anywhere
+    (50 classes, then 10 at a time: at the second task), and then RAF does not end at AF. Where no classes are
+    added the random classifier forgets nothing, and RAF is undefined.
+
+    >>> michel2023.curve([[.8, .1, .1], [.6, .9, .1], [.4, .5, .9]], n_classes=[2, 2, 2])
+    array([ nan, 0.16, 0.4 ])
+
+    See Also
+    --------
+    uraf.michel2023 : before the division by the largest.
+    """
+    ratio = uraf.michel2023.formula(s, reference=reference)
+    random = uraf.reference_forgetting(s, reference)
+    # The worst learner has AF = 1, so the largest ratio is the largest 1 / AF(reference).
+    largest = np.nanmax(1 / random, axis=0)
+    return ratio / largest

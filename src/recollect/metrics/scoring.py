@@ -1,0 +1,121 @@
+"""From a ScoreMatrix to numbers, each with the reason where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from recollect.errors import NotComputable
+from recollect.matrix import Array, ScoreMatrix
+from recollect.metrics import registry
+from recollect.metrics.card import ALIASES, Metric, spread
+from recollect.metrics.cells import missing_cells
+from recollect.metrics.sweep import Sweep, Undefined
+
+
+class Score(float):
+    """A float that knows its metric, and why it is NaN if it is.
+
+    >>> s = Score.of(float("nan"), "raf.michel2023", "there is no earlier task")
+    >>> s, s.reason
+    (nan, 'there is no earlier task')
+    """
+
+    id: str
+    reason: str | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, value: float, id: str, reason: str | None = None, notes: tuple[str, ...] = ()) -> Score:
+        score = cls(value)
+        score.id, score.reason, score.notes = id, reason, notes
+        return score
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A metric on a matrix: `value` (...), `curve` (..., T), and for each NaN of `value` a reason.
+
+    `missing` tells an input or a cell that was not given from a formula that has no value.
+    """
+
+    metric: Metric
+    value: Array
+    curve: Array | None
+    reasons: tuple[str | None, ...]
+    missing: bool
+    notes: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        return self.metric.card.id
+
+    @property
+    def reason(self) -> str | None:
+        """The first run's reason that has one."""
+        return next((r for r in self.reasons if r), None)
+
+
+@overload
+def score(matrix: ScoreMatrix, id: str, curve: Literal[False] = False, **params: Any) -> Score | Array: ...
+@overload
+def score(matrix: ScoreMatrix, id: str, curve: Literal[True], **params: Any) -> Array: ...
+def score(matrix: ScoreMatrix, id: str, curve: bool = False, **params: Any) -> Score | Array:
+    """Compute one metric; take what its card needs from the matrix.
+
+    Gives a `Score` (a float with a reason) for one run, an array for several, the curve of length T with
+    ``curve=True``. Where the metric cannot be computed the value is NaN.
+
+    >>> matrix = ScoreMatrix([[.8, .1], [.6, .9]], n_classes=[2, 2])
+    >>> score(matrix, "raa.michel2023")
+    0.75
+    >>> score(matrix, "raa.michel2023", curve=True)
+    array([0.4 , 0.75])
+    >>> score(matrix, "fwt.lopezpaz2017").reason
+    "needs b, the untrained learner's scores (--untrained FILE)"
+    """
+    outcome = evaluate(matrix, registry.get(id), curve=curve, **params)
+    if curve:
+        assert outcome.curve is not None
+        return outcome.curve
+    if matrix.lead:
+        return outcome.value
+    notes = (f"{id} is an alias of {outcome.id}", *outcome.notes) if id in ALIASES else outcome.notes
+    return Score.of(float(outcome.value), outcome.id, outcome.reason, notes)
+
+
+def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **params: Any) -> Outcome:
+    """Compute a metric for all runs of a matrix at once, with the reasons of what is NaN."""
+    if not isinstance(matrix, ScoreMatrix):
+        matrix = ScoreMatrix(matrix)
+    params = {k: v for k, v in params.items() if k in metric.card.parameters}
+    sweep = Sweep.of(matrix)
+    reason, missing = None, False
+    try:
+        rows = metric.rows(matrix, **params)
+    except NotComputable as cannot:
+        rows = np.full((sweep.P, sweep.N), np.nan)
+        reason, missing = str(cannot), not isinstance(cannot, Undefined)
+    reasons: list[str | None] = [None] * sweep.N
+    for run in np.flatnonzero(np.isnan(rows[-1])):
+        reasons[run] = reason or why_nan(metric, sweep, sweep.P - 1, int(run))
+        missing |= (reasons[run] or "").startswith("reads ")
+    notes = matrix.notes
+    if not matrix.planned.all():
+        notes = (*notes, f"over {sweep.P} planned rows of {sweep.T} tasks")
+    return Outcome(
+        metric,
+        rows[-1].reshape(matrix.lead),
+        spread(rows, sweep, matrix.lead) if curve else None,
+        tuple(reasons),
+        missing,
+        notes,
+    )
+
+
+def why_nan(metric: Metric, sweep: Sweep, r: int, run: int) -> str:
+    """Say why the value at planned row r is NaN: a cell that was not evaluated, or the formula itself."""
+    cells = missing_cells(metric.card, sweep, r, run)
+    return f"reads {cells}, not evaluated" if cells else metric.card.undefined

@@ -1,0 +1,57 @@
+"""Unnormalised rescaled average forgetting: how many times the reference's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.metrics import forgetting
+from recollect.metrics.card import metric
+from recollect.metrics.cells import Cells
+from recollect.metrics.reference import reference_sweep, require_accuracies
+from recollect.metrics.sweep import Sweep, Undefined
+
+
+@metric(
+    latex=r"\frac{\mathrm{AF}_k}{\mathrm{AF}_k(\mathrm{Rand}_{C_k})}",
+    source="Michel et al. 2023, Def. 4.1",
+    reads=Cells.SINCE_LEARNED,
+    needs=("n_classes",),
+    better="lower",
+    kind="difference",
+    bounds=(-np.inf, np.inf),
+    undefined="forgetting needs a task evaluated before, and a reference that forgets",
+    parameters=("reference",),
+)
+def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
+    """Average forgetting over the random classifier's: 1 is what growing difficulty alone explains (uRAF).
+
+    >>> michel2023.curve([[.8, .1], [.6, .9]], n_classes=[2, 2])
+    array([nan, 0.8])
+
+    See Also
+    --------
+    raf.michel2023 : divided by the largest value any learner can reach.
+    """
+    require_accuracies(s)
+    random = reference_forgetting(s, reference)
+    if s.P > 1 and not (random > 0).any():
+        raise Undefined(
+            "the reference forgets nothing"
+            + (
+                " (no classes are added, so a random classifier never gets worse)"
+                if reference == "uniform"
+                else ""
+            )
+            + ": there is nothing to rescale by"
+        )
+    return forgetting.chaudhry2018.formula(s) / random
+
+
+def reference_forgetting(s: Sweep, reference: Any) -> Array:
+    """AF of the reference at every planned row, NaN where it is not positive."""
+    random = forgetting.chaudhry2018.formula(reference_sweep(s, reference))
+    # Rounding leaves a reference that never changes at 1e-17, not at 0.
+    return np.where(random > 1e-12, random, np.nan)
