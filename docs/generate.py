@@ -1,0 +1,126 @@
+"""Write the pages that come from elsewhere: metrics from their cards, commands from their ``--help``.
+
+    python docs/generate.py           write them
+    python docs/generate.py --check   exit 1 if a committed page is not what would be written
+
+Nothing on those pages is typed by hand, so they cannot say another thing than the code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from recollect.cli import COMMANDS, build
+from recollect.metrics import Card, registry
+from recollect.metrics.card import ALIASES
+
+DOCS = Path(__file__).parent
+BENCHMARKS = DOCS.parent / "benchmarks" / "results"
+RESULTS = {"peers": "who-prints-what.md", "coverage": "coverage.md"}
+NOTICE = "<!-- Made by docs/generate.py; edit its source, not this page. -->\n\n"
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page, by its place under docs/."""
+    made = {Path("metrics/index.md"): _catalogue()}
+    for family, ids in registry.families().items():
+        cards = [registry.get(id).card for id in ids]
+        made[Path(f"metrics/{family}.md")] = _family(family, cards)
+    made[Path("commands.md")] = _commands()
+    # Benchmarks write their own tables; the docs show them as they are.
+    for name, place in RESULTS.items():
+        made[Path(place)] = (BENCHMARKS / f"{name}.md").read_text()
+    return {place: NOTICE + text for place, text in made.items()}
+
+
+def _catalogue() -> str:
+    lines = ["# Metrics\n", "`R[k, j]`: score on task `j` after task `k`, from 0. One id, one formula, one number.\n"]
+    for family, ids in registry.families().items():
+        lines.append(f"\n## [{family}]({family}.md)\n\n{registry.FAMILIES[family]}\n")
+        lines.append("| id | better | needs | what it is |\n|---|---|---|---|")
+        for id in ids:
+            card = registry.get(id).card
+            needs = ", ".join(f"`{n}`" for n in card.needs) or "R alone"
+            lines.append(f"| [`{id}`]({family}.md#{_anchor(id)}) | {_direction(card)} | {needs} | {card.summary} |")
+    lines.append("\n## Aliases\n\n| alias | id |\n|---|---|")
+    lines += [f"| `{alias}` | `{id}` |" for alias, id in ALIASES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _family(family: str, cards: list[Card]) -> str:
+    return f"# {family}\n\n{registry.FAMILIES[family]}\n" + "".join(_metric(card) for card in cards)
+
+
+def _metric(card: Card) -> str:
+    facts = {
+        "Better": card.better,
+        "Reads": card.reads.value,
+        "Needs": ", ".join(f"`{n}`" for n in card.needs) or "R alone",
+        "Bounds": f"{card.bounds[0]:g} to {card.bounds[1]:g}",
+        "Undefined when": card.undefined,
+        "Equals": card.equals,
+        "Printed by": ", ".join(card.printed_by),
+        "Parameters": ", ".join(f"`{p}`" for p in card.parameters),
+        "Source": card.source,
+    }
+    details = "\n".join(line.strip() for line in card.details.strip().splitlines())
+    text = f"\n## {card.id}\n\n{card.summary}\n\n$$\n{card.latex}\n$$\n\n"
+    text += "".join(f"- **{what}**: {said}\n" for what, said in facts.items() if said)
+    prose, example, others = _parts(details)
+    text += f"\n{prose}\n" if prose else ""
+    text += f"\n```pycon\n{example}\n```\n" if example else ""
+    return text + (f"\nSee also\n\n{others}\n" if others else "")
+
+
+def _parts(details: str) -> tuple[str, str, str]:
+    """Split a docstring's rest into prose, example and the list of siblings."""
+    body, _, siblings = details.partition("See Also\n--------\n")
+    blocks = [block for block in body.split("\n\n") if block.strip()]
+    prose = "\n\n".join(b for b in blocks if not b.startswith(">>>"))
+    example = "\n".join(b.strip() for b in blocks if b.startswith(">>>"))
+    others = "\n".join(f"- `{a.strip()}`: {b.strip()}" for a, _, b in (s.partition(" : ") for s in siblings.splitlines() if s))
+    return prose, example, others
+
+
+def _commands() -> str:
+    os.environ |= {"TERMINAL_WIDTH": "100", "COLUMNS": "100", "NO_COLOR": "1"}
+    app, runner = build(), CliRunner()
+    text = "# Commands\n\nWhat `--help` says, word for word.\n"
+    for name in (None, *COMMANDS):
+        words = [*([name] if name else []), "--help"]
+        shown = runner.invoke(app, words, prog_name="recollect")
+        said = "\n".join(line.rstrip() for line in shown.output.strip().splitlines())
+        text += f"\n## recollect{f' {name}' if name else ''}\n\n```text\n{said}\n```\n"
+    return text
+
+
+def _anchor(id: str) -> str:
+    return id.replace(".", "")
+
+
+def _direction(card: Card) -> str:
+    return "up" if card.better == "higher" else "down"
+
+
+def main() -> int:
+    """Write the pages, or check them."""
+    made, wrong = pages(), []
+    for place, text in made.items():
+        path = DOCS / place
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text() != text:
+                wrong.append(str(place))
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    if wrong:
+        print(f"out of date: {', '.join(wrong)}; run `make docs`.", file=sys.stderr)
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
