@@ -1,0 +1,63 @@
+"""Over seeds: intervals, comparisons, ranks, plateaus. Plain arrays in, small frozen results out.
+
+>>> from recollect.stats import estimate
+>>> print(estimate([0.61, 0.58, 0.64, 0.60, 0.62]))
+0.61 [0.5822, 0.6378] (n = 5)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# One interval should not cost the import of every test, and `estimate` names a module and a function of it.
+from recollect.stats.estimate import Estimate, estimate
+
+if TYPE_CHECKING:
+    from recollect.stats.binomial import clopper_pearson, proportion, wilson
+    from recollect.stats.improvement import probability_of_improvement
+    from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm
+    from recollect.stats.permutation import Permuted, label_shuffles, sign_flips, signed_rank
+    from recollect.stats.plateau import Plateau, find_plateau
+    from recollect.stats.ranks import Ranks, friedman_nemenyi
+    from recollect.stats.same_stream import require_same_stream
+
+_LATER = {
+    **dict.fromkeys(("clopper_pearson", "proportion", "wilson"), "binomial"),
+    "probability_of_improvement": "improvement",
+    **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm"), "paired"),
+    **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
+    **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
+    **dict.fromkeys(("Ranks", "friedman_nemenyi"), "ranks"),
+    "require_same_stream": "same_stream",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'recollect.stats' has no attribute {name!r}")
+    return getattr(import_module(f"recollect.stats.{_LATER[name]}"), name)
+
+
+__all__ = [
+    "Estimate",
+    "Paired",
+    "Pairwise",
+    "Permuted",
+    "Plateau",
+    "Ranks",
+    "clopper_pearson",
+    "compare_all",
+    "compare_paired",
+    "estimate",
+    "find_plateau",
+    "friedman_nemenyi",
+    "holm",
+    "label_shuffles",
+    "probability_of_improvement",
+    "proportion",
+    "require_same_stream",
+    "sign_flips",
+    "signed_rank",
+    "wilson",
+]

@@ -1,0 +1,197 @@
+"""Does a curve stop rising, and where?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recollect.errors import UsageError
+from recollect.stats._bends import Bends, bends, locator
+from recollect.stats.estimate import Estimate, check_level, estimate
+
+Array = NDArray[np.float64]
+
+# A curve has stopped rising when what follows the bend rises at less than a fifth of the rate before it ...
+SLOWER_THAN = 1 / 5
+# ... and the second half of what follows is not known to rise at more than a twentieth.
+STILL_RISING = 1 / 20
+FEWEST_TASKS = 5
+
+METHOD = "one bend, slopes cross-fitted over seeds, t intervals"
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Whether a curve stops rising, and where.
+
+    Attributes
+    ----------
+    found : True for kinds "plateau" and "peak"
+    kind : "plateau" rises, then does not · "peak" rises, then falls · "rising" steadily · "slowing" less
+        after the bend, but on · "flat" no rise · "falling" · "undecided" the seeds do not tell
+    at : index of the task where the rise ends, from 0; None without a plateau
+    low, high : interval over seeds for `at`
+    slope_before, slope_after : change a task on either side of the best bend, over seeds
+    n : seeds
+    reason : why there is no plateau, or what was left out; None where there is nothing to say
+    """
+
+    found: bool
+    kind: str
+    at: int | None
+    low: int | None
+    high: int | None
+    slope_before: Estimate
+    slope_after: Estimate
+    n: int
+    reason: str | None = None
+    method: str = METHOD
+
+    def describe(self, name: str, first_task: int = 1) -> str:
+        """A sentence for people, who count tasks from `first_task`.
+
+        >>> ramp = np.minimum(np.arange(12), 6) / 6
+        >>> find_plateau([ramp, 1.1 * ramp, 0.9 * ramp]).describe("GDumb")
+        'GDumb stops rising at task 7 [7, 7]'
+        """
+        if self.at is None or self.low is None or self.high is None:
+            return f"{name}: no plateau ({self.kind}); {self.reason}"
+        place = f"task {self.at + first_task} [{self.low + first_task}, {self.high + first_task}]"
+        return f"{name} stops rising at {place}" + (" and falls after it" if self.kind == "peak" else "")
+
+
+def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool = True) -> Plateau:
+    """Find where the curves of several seeds stop rising.
+
+    The best bend is looked for on the other seeds, then each seed gives its slopes before and after it: a
+    seed never judges a bend that its own noise suggested. A plateau is claimed when t intervals over seeds
+    show that the curve rises before the bend and that it rises at less than a fifth of that rate after it,
+    unless the second half of what follows is shown to rise at more than a twentieth. Noise along the tasks
+    may be correlated in any way; only seeds need to be independent. So a curve that bends but goes on rising
+    (√k) is no plateau, and one that saturates is.
+
+    Parameters
+    ----------
+    curves : array-like of shape (seeds, tasks)
+        Tasks that some seed has not are left out, and it says so.
+    level : float
+        The confidence of every interval.
+    higher_is_better : bool
+        False looks for where an error stops falling; its curve is turned over, the slopes with it.
+
+    >>> rng = np.random.default_rng(0)
+    >>> k = np.arange(40)
+    >>> find_plateau(np.minimum(k, 24) / 24 + 0.03 * rng.normal(size=(5, 40))).describe("GDumb")
+    'GDumb stops rising at task 25 [24, 26]'
+    >>> find_plateau(np.sqrt(k) + 0.03 * rng.normal(size=(5, 40))).kind
+    'slowing'
+    """
+    check_level(level)
+    given = np.asarray(curves, dtype=np.float64)
+    if given.ndim != 2:
+        raise UsageError(f"Expected curves of shape (seeds, tasks), got {given.shape}; one curve is [curve].")
+    if not higher_is_better:
+        given = -given
+    y = given[np.isfinite(given).any(axis=1)]
+    whole = np.isfinite(y).all(axis=0) if len(y) else np.zeros(given.shape[1], dtype=bool)
+    y, tasks = y[:, whole], np.flatnonzero(whole)
+    left_out = _left_out(given, len(y), len(tasks))
+    if len(tasks) < FEWEST_TASKS or len(y) < 2:
+        return _refuse(y, tasks, level, left_out)
+
+    places = tuple(float(t) for t in tasks)
+    slopes = _slopes(y, bends(places), level)
+    # Slopes that only rounding distinguishes from zero are zero.
+    tiny = 1e-9 * float(np.abs(y).max()) / float(tasks[-1] - tasks[0])
+    rises, much_slower = slopes.before.low > tiny, slopes.to_a_fifth.high < -tiny
+    if rises and much_slower and not slopes.late_above.low > tiny:
+        kind = "peak" if slopes.after.high < -tiny else "plateau"
+        at, low, high = locator(places, kind == "plateau").locate(y, _t_quantile(len(y), level))
+        where = (round(at), floor(low), ceil(high))
+        return Plateau(True, kind, *where, slopes.before, slopes.after, len(y), left_out)
+    kind, why = _no_plateau(slopes, tiny)
+    reason = "; ".join(filter(None, (why, left_out)))
+    return Plateau(False, kind, None, None, None, slopes.before, slopes.after, len(y), reason)
+
+
+class _Slopes(NamedTuple):
+    """Slopes a task over seeds, and the comparisons of slopes on which the verdict rests."""
+
+    before: Estimate
+    after: Estimate
+    to_a_fifth: Estimate  # after - before / 5
+    late_above: Estimate  # late - before / 20
+    change: Estimate  # after - before
+    overall: Estimate
+
+
+def _slopes(y: Array, fit: Bends, level: float) -> _Slopes:
+    """Each seed's slopes around the bend that the mean of the other seeds suggests."""
+    others = (y.sum(axis=0) - y) / (len(y) - 1)
+    bend = fit.best(others)
+    before, after, late = ((weights[bend] * y).sum(axis=1) for weights in (fit.before, fit.after, fit.late))
+    contrasts = (
+        before,
+        after,
+        after - SLOWER_THAN * before,
+        late - STILL_RISING * before,
+        after - before,
+        y @ fit.overall,
+    )
+    together = estimate(np.stack(contrasts, axis=1), level=level)
+    return _Slopes(*(together.at(i) for i in range(len(contrasts))))
+
+
+def _no_plateau(slopes: _Slopes, tiny: float) -> tuple[str, str]:
+    overall, after = slopes.overall, slopes.after
+    rises = slopes.before.low > tiny
+    if after.low > tiny and overall.low > tiny:
+        kind = "slowing" if slopes.change.high < -tiny else "rising"
+        return kind, f"it still rises by {_slope(after)} a task after its best bend"
+    if overall.high < -tiny and not rises:
+        return "falling", f"it falls by {_slope(overall)} a task"
+    if overall.low > tiny or rises:
+        return "undecided", (
+            f"it rises, but the seeds do not show whether it goes on: {_slope(after)} a task after its bend"
+        )
+    return "flat", f"no rise can be seen: {_slope(overall)} a task"
+
+
+def _slope(slope: Estimate) -> str:
+    return f"{slope.value:.3g} [{slope.low:.3g}, {slope.high:.3g}]"
+
+
+def _left_out(given: Array, seeds: int, tasks: int) -> str | None:
+    parts = []
+    if seeds < given.shape[0]:
+        parts.append(f"{given.shape[0] - seeds} of {given.shape[0]} seeds have no values")
+    if tasks < given.shape[1]:
+        parts.append(f"{tasks} of {given.shape[1]} tasks are used, which every seed has")
+    return "; ".join(parts) or None
+
+
+def _refuse(y: Array, tasks: NDArray[np.intp], level: float, left_out: str | None) -> Plateau:
+    before = after = np.full(len(y), np.nan)
+    if len(tasks) < FEWEST_TASKS:
+        why = f"a bend needs {FEWEST_TASKS} tasks or more, there are {len(tasks)}"
+    else:
+        fit = bends(tuple(float(t) for t in tasks))
+        bend = int(fit.best(y)[0])
+        before, after = y @ fit.before[bend], y @ fit.after[bend]
+        why = (
+            "one seed does not tell a plateau from the noise along its curve; run two seeds or more "
+            f"(its best bend is at task index {tasks[2 + bend]})"
+        )
+    slopes = estimate(before, level=level), estimate(after, level=level)
+    reason = "; ".join(filter(None, (why, left_out)))
+    return Plateau(False, "undecided", None, None, None, *slopes, len(y), reason)
+
+
+def _t_quantile(n: int, level: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, (1 + level) / 2))
