@@ -1,0 +1,241 @@
+"""From rows to a score matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import RecollectError, UsageError
+from recollect.matrix import ScoreMatrix, Unit
+
+if TYPE_CHECKING:
+    from recollect.runs.run import Row, Run
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where each row goes: the untrained one, the rows of R in time (None: absent), the task ends."""
+
+    untrained: Row | None
+    rows: list[Row | None]
+    learned_at: list[int]
+
+
+def matrix_of(run: Run) -> ScoreMatrix:
+    """The score matrix of a run; `Run.matrix` keeps it."""
+    return _build(run, masked=False)
+
+
+def masked_matrix_of(run: Run) -> ScoreMatrix:
+    """The score matrix of the answers among each task's own classes; `Run.masked_matrix` keeps it."""
+    if not any(row.masked for row in run.rows):
+        raise UsageError(f"The run {run.name} has no task-masked counts; its rows hold no `masked`.")
+    return _build(run, masked=True)
+
+
+def _build(run: Run, masked: bool) -> ScoreMatrix:
+    try:
+        return _build_unchecked(run, masked)
+    except RecollectError as error:
+        raise type(error)(f"The run {run.name}{_place(run)}: {error}") from None
+
+
+def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
+    layout = _lay_out(run)
+    scores, correct, n = _cells(run, layout.rows, masked)
+    untrained = None
+    if layout.untrained is not None:
+        untrained = _cells(run, [layout.untrained], masked)[0][0]
+    sizes = _sizes(run, n)
+    samples = None if np.isnan(sizes).any() else sizes
+    # Counts go along only where one n a task explains them all.
+    exact = samples is not None and not np.isnan(correct).all() and bool(((n == samples) | np.isnan(n)).all())
+    return ScoreMatrix(
+        scores,
+        b=untrained,
+        joint=_joint(run, layout),
+        restricted=None if masked else _restricted(run, layout, sizes),
+        correct=correct if exact else None,
+        n_classes=_all_or_none([task.n_classes for task in run.tasks]),
+        n_samples=samples,
+        class_counts=_all_or_none([task.class_counts for task in run.tasks]),
+        learned_at=layout.learned_at,
+        steps=_steps(layout.rows),
+        names=[task.name for task in run.tasks],
+        unit=cast(Unit, "fraction" if run.unit == "percent" else run.unit),
+        higher_is_better=run.higher_is_better,
+        # Only a file of numbers can be the wrong way round: a record says what is a row, and a run that
+        # stopped early has an empty lower triangle too.
+        orientation="auto" if run.status == "imported" and None not in layout.rows else "time_rows",
+        notes=run.notes,
+    )
+
+
+def _place(run: Run) -> str:
+    return "" if run.path is None else f" ({run.path})"
+
+
+def _lay_out(run: Run) -> _Layout:
+    T = run.T
+    untrained = [row for row in run.rows if row.after == -1 and row.task_end]
+    if len(untrained) > 1:
+        raise UsageError(f"one untrained row (after = -1) is expected; got {len(untrained)}.")
+    first = untrained[0] if untrained else None
+    timed = [row for row in run.rows if row is not first]
+    if run.learned_at is not None:
+        learned_at = [run.learned_at.get(task, -1) for task in range(T)]
+        if not all(-1 <= row < len(timed) for row in learned_at):
+            raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
+        return _Layout(first, list(timed), learned_at)
+    ends: dict[int, Row] = {}
+    for row in timed:
+        if not -1 <= row.after < T:
+            raise UsageError(
+                f"a row says after = {row.after}; with {T} tasks it lies between -1 and {T - 1}."
+            )
+        if row.task_end and ends.setdefault(row.after, row) is not row:
+            raise UsageError(f"two rows say after = {row.after}; a task end is evaluated once.")
+    planned = set(range(T)) if run.plan.rows is None else set(run.plan.rows)
+    if len(ends) == len(timed):
+        return _Layout(
+            first,
+            [ends.get(task) for task in range(T)],
+            [task if task in planned or task in ends else -1 for task in range(T)],
+        )
+    return _lay_out_steps(first, timed, planned, ends, T)
+
+
+def _lay_out_steps(
+    first: Row | None, timed: list[Row], planned: set[int], ends: dict[int, Row], T: int
+) -> _Layout:
+    """Rows inside tasks: in the order of time, with a gap for each planned task end that is absent."""
+    rows: list[Row | None] = []
+    learned_at = [-1] * T
+    for task in range(-1, T):
+        if task >= 0 and (task in planned or task in ends):
+            learned_at[task] = len(rows)
+            rows.append(ends.get(task))
+        rows += [row for row in timed if row.after == task and not row.task_end]
+    if not ends and not planned:
+        # No task end was ever to be evaluated: the first row that comes after a task stands for its end.
+        learned_at = [next((i for i, row in enumerate(rows) if row and row.after >= t), -1) for t in range(T)]
+    return _Layout(first, rows, learned_at)
+
+
+def _cells(run: Run, rows: Sequence[Row | None], masked: bool) -> tuple[Array, Array, Array]:
+    """Scores, counts and test-set sizes of the rows, each (rows, T)."""
+    T = run.T
+    counts = [None if row is None else row.masked if masked else row.correct for row in rows]
+    scores = _block([None if row is None or masked else row.score for row in rows], T, "score")
+    correct = _block(counts, T, "correct")
+    n = _block([None if row is None else row.n for row in rows], T, "n")
+    sizes = _vector([task.n_samples for task in run.tasks], T, "n_samples")
+    for i, row in enumerate(rows):
+        if row is not None and row.n is None and counts[i] is not None:
+            n[i] = sizes
+    if run.unit == "percent":
+        scores /= 100
+    counted = ~np.isnan(correct)
+    wrong = counted & ~((n > 0) & (correct >= 0) & (correct <= n))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise UsageError(
+            "counts must satisfy 0 <= correct <= n with n > 0;"
+            f" row {i}, task {j} says {correct[i, j]:g} of {n[i, j]:g}."
+        )
+    np.divide(correct, n, out=scores, where=counted)
+    return scores, correct, n
+
+
+def _block(rows: Sequence[Sequence[float | None] | None], T: int, what: str) -> Array:
+    """Rows of values as an array (rows, T); NaN where a row is absent or ends early."""
+    if all(row is not None and len(row) == T for row in rows):
+        try:
+            return np.array(rows, dtype=np.float64).reshape(len(rows), T)
+        except (TypeError, ValueError, OverflowError):
+            pass  # one of them is no number: row by row it is found
+    block = np.full((len(rows), T), np.nan)
+    for i, row in enumerate(rows):
+        if row is not None:
+            block[i] = _vector(row, T, what)
+    return block
+
+
+def _vector(values: Sequence[float | None], T: int, what: str) -> Array:
+    vector = np.full(T, np.nan)
+    if len(values) > T:
+        raise UsageError(f"a row has {len(values)} values of {what} for {T} tasks.")
+    try:
+        vector[: len(values)] = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(
+            f"{what} holds numbers, or null where not evaluated; got {str(values)[:80]}."
+        ) from None
+    return vector
+
+
+def _sizes(run: Run, n: Array) -> Array:
+    """The test-set size of each task: as stated, else as counted if all rows agree; NaN where unknown."""
+    sizes = _vector([task.n_samples for task in run.tasks], run.T, "n_samples")
+    for j in np.flatnonzero(np.isnan(sizes)):
+        seen = np.unique(n[~np.isnan(n[:, j]), j])
+        if seen.size == 1:
+            sizes[j] = seen[0]
+    return sizes
+
+
+def _joint(run: Run, layout: _Layout) -> Array | None:
+    T = run.T
+    if run.joint_run is not None:
+        other = run.joint_run.matrix
+        if other.T != T:
+            raise UsageError(f"the joint learner's run has {other.T} tasks; expected {T}.")
+        return _at_task_ends(other.R, other.learned_at)
+    if not any(row is not None and row.joint for row in layout.rows):
+        return None
+    rows = _block([None if row is None else row.joint for row in layout.rows], T, "joint")
+    return _at_task_ends(rows, np.array(layout.learned_at)) / (100 if run.unit == "percent" else 1)
+
+
+def _restricted(run: Run, layout: _Layout, sizes: Array) -> Array | None:
+    T = run.T
+    if not any(row is not None and row.restricted for row in layout.rows):
+        return None
+    A = np.full((T, T, T), np.nan)
+    for task, index in enumerate(layout.learned_at):
+        row = layout.rows[index] if index >= 0 else None
+        if row is None or row.restricted is None:
+            continue
+        if len(row.restricted) > T:
+            raise UsageError(f"restricted has {len(row.restricted)} tasks; expected {T}.")
+        counts = _block(row.restricted, T, "restricted")
+        n = (sizes if row.n is None else _vector(row.n, T, "n"))[: len(counts), None]
+        np.divide(counts, n, out=A[task, : len(counts)], where=n > 0)
+    return A
+
+
+def _at_task_ends(rows: Array, learned_at: NDArray[Any]) -> Array:
+    ends = np.full((len(learned_at), rows.shape[-1]), np.nan)
+    planned = learned_at >= 0
+    ends[planned] = rows[learned_at[planned]]
+    return ends
+
+
+def _steps(rows: Sequence[Row | None]) -> list[int] | None:
+    """Samples seen at each row, if every row says so; a row that is absent cannot go back in time."""
+    steps: list[int] = []
+    for row in rows:
+        if row is not None and row.step is None:
+            return None
+        steps.append((steps[-1] if steps else 0) if row is None or row.step is None else row.step)
+    return steps
+
+
+def _all_or_none(values: list[Any]) -> list[Any] | None:
+    return None if any(value is None for value in values) else values

@@ -1,0 +1,268 @@
+"""Runs and rows as JSON, and back: the schema of the record.
+
+Fields that hold nothing are left out, so a record is short and a later schema can add to it. Each version of
+the schema that was ever written is read for ever: an older one is lifted step by step in `_LIFT`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.runs.run import Plan, Row, Run, Source, Task
+from recollect.runs.seeds import Seeds
+
+SCHEMA = 1
+
+# From version to the function that lifts a header to the next version.
+_LIFT: dict[int, Any] = {}
+
+_NUMBERS: frozenset[type] = frozenset((int, float, type(None)))
+_COUNTS: frozenset[type] = frozenset((int, type(None)))
+_last_tasks: tuple[Any, tuple[Task, ...]] = ([], ())
+_COUNT_LIMIT = 2**53  # counts become float64
+
+
+def header_to_json(run: Run) -> dict[str, Any]:
+    """All of a run but its rows, ready for `json.dumps`."""
+    stream = {
+        "name": run.stream,
+        "scenario": run.scenario,
+        "online": run.online,
+        "data_hash": run.data_hash,
+        "fingerprint": run.fingerprint,
+        "tasks": [_filled(asdict(task)) for task in run.tasks],
+    }
+    header: dict[str, Any] = {
+        "schema": SCHEMA,
+        "status": run.status,
+        "experiment": run.experiment,
+        "learner": run.learner,
+        "learner_config": dict(run.learner_config),
+        "joint_learner": run.joint_learner,
+        "stream": _filled(stream),
+        "seed": run.seed,
+        "seeds": None if run.seeds is None else asdict(run.seeds),
+        "metric": run.metric,
+        "unit": run.unit,
+        "higher_is_better": run.higher_is_better,
+        "plan": _filled(asdict(run.plan)),
+        "learned_at": None if run.learned_at is None else sorted(run.learned_at.items()),
+        "created": run.created,
+        "finished": run.finished,
+        "timings": dict(run.timings),
+        "cost": dict(run.cost),
+        "versions": dict(run.versions),
+        "revision": run.revision,
+        "source": None if run.source is None else _filled(asdict(run.source)),
+        "notes": list(run.notes),
+        "error": run.error,
+    }
+    return {key: value for key, value in header.items() if value is not None and value != {} and value != []}
+
+
+def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = None) -> Run:
+    """The run that `header_to_json` described.
+
+    Raises UsageError on a newer schema and on anything that is not a run.
+    """
+    data = lift(data)
+    try:
+        stream = data["stream"]
+        learned_at = data.get("learned_at")
+        seeds, source = data.get("seeds"), data.get("source")
+        return Run(
+            learner=_text(data["learner"]),
+            stream=_text(stream["name"]),
+            tasks=_tasks(stream["tasks"]),
+            rows=rows,
+            seed=_whole_or_none(data.get("seed")),
+            learner_config=_mapping(data.get("learner_config")),
+            scenario=stream.get("scenario"),
+            online=stream.get("online"),
+            experiment=_text_or_none(data.get("experiment")),
+            seeds=None if seeds is None else Seeds(**seeds),
+            metric=_text(data.get("metric", "accuracy")),
+            unit=data.get("unit", "fraction"),
+            higher_is_better=bool(data.get("higher_is_better", True)),
+            plan=_plan(data.get("plan")),
+            learned_at=None if learned_at is None else {_whole(t): _whole(r) for t, r in learned_at},
+            data_hash=_text_or_none(stream.get("data_hash")),
+            status=data.get("status", "finished"),
+            error=_text_or_none(data.get("error")),
+            joint_learner=_text_or_none(data.get("joint_learner")),
+            versions=_mapping(data.get("versions")),
+            revision=_text_or_none(data.get("revision")),
+            created=_text_or_none(data.get("created")),
+            finished=_text_or_none(data.get("finished")),
+            timings=_mapping(data.get("timings")),
+            cost=_mapping(data.get("cost")),
+            source=None if source is None else Source(**source),
+            notes=tuple(map(_text, data.get("notes", ()))),
+            path=path,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"it is not a run header as version {SCHEMA} describes it ({_reason(error)})."
+        ) from None
+
+
+def lift(data: Any) -> dict[str, Any]:
+    """Check the schema version of a header and bring an old one up to date."""
+    version = data.get("schema") if isinstance(data, dict) else None
+    if type(version) is not int or version < 1:
+        raise UsageError('it is not a run of Recollect: an object with "schema": 1 is expected.')
+    if version > SCHEMA:
+        raise UsageError(
+            f"it was written by a newer Recollect (schema {version}; this one reads up to {SCHEMA})."
+            " Install a newer version: pip install -U recollect"
+        )
+    for old in range(version, SCHEMA):
+        data = _LIFT[old](data)
+    return dict(data)
+
+
+def row_to_json(row: Row) -> dict[str, Any]:
+    """One line of rows.jsonl.
+
+    >>> row_to_json(Row(0, step=100, score=(0.5, None)))
+    {'after': 0, 'step': 100, 'score': [0.5, None]}
+    """
+    line: dict[str, Any] = {"after": row.after}
+    if row.step is not None:
+        line["step"] = row.step
+    if not row.task_end:
+        line["task_end"] = False
+    for key in ("score", "correct", "n", "masked", "joint"):
+        values = getattr(row, key)
+        if values is not None:
+            line[key] = [_finite(value, key) for value in values]
+    if row.restricted is not None:
+        line["restricted"] = [list(counts) for counts in row.restricted]
+    if row.extra:
+        line["extra"] = dict(row.extra)
+    return line
+
+
+def row_from_json(line: Any) -> Row:
+    """The row that `row_to_json` described; ValueError or TypeError if it is none.
+
+    This is the hot loop of reading a thousand runs: one look at the types of each list, no loop over values.
+
+    >>> row_from_json({"after": 0, "score": [0.5, None]}).score
+    (0.5, None)
+    """
+    if type(line) is not dict or type(line.get("after")) is not int:
+        raise ValueError('a row is an object with a whole number "after"')
+    get = line.get
+    score, correct, n, masked, joint = get("score"), get("correct"), get("n"), get("masked"), get("joint")
+    restricted, step, extra = get("restricted"), get("step"), get("extra")
+    return Row(
+        line["after"],
+        None if step is None else _whole(step),
+        get("task_end", True) is not False,
+        None if score is None else _tuple(score, "score", _NUMBERS),
+        None if correct is None else _tuple(correct, "correct", _COUNTS),
+        None if n is None else _tuple(n, "n", _COUNTS),
+        None if restricted is None else _table(restricted),
+        None if masked is None else _tuple(masked, "masked", _COUNTS),
+        None if joint is None else _tuple(joint, "joint", _NUMBERS),
+        {} if extra is None else _mapping(extra),
+    )
+
+
+def _tuple(values: Any, name: str, allowed: frozenset[type]) -> tuple[Any, ...]:
+    if type(values) is not list or not allowed.issuperset(map(type, values)):
+        kind = "numbers" if float in allowed else "whole numbers"
+        raise ValueError(f'"{name}" is a list of {kind} or null')
+    return tuple(values)
+
+
+def _table(values: Any) -> tuple[tuple[int | None, ...], ...]:
+    # A text or an object among the lists shows by the type of what it holds.
+    if type(values) is not list or not _COUNTS.issuperset(map(type, chain.from_iterable(values))):
+        raise ValueError('"restricted" is a list of lists of whole numbers or null')
+    return tuple(map(tuple, values))
+
+
+def _finite(value: float | None, name: str) -> float | None:
+    """NaN is "not evaluated", which JSON writes as null; infinity is no score."""
+    if value is None or math.isnan(value):
+        return None
+    if math.isinf(value) or abs(value) > _COUNT_LIMIT:
+        raise UsageError(f"A {name} is a finite number below 2**53, or NaN if not evaluated; got {value}.")
+    return value
+
+
+def _tasks(data: Any) -> tuple[Task, ...]:
+    """The tasks of a stream; runs of one experiment, read one after the other, share them."""
+    global _last_tasks
+    known, tasks = _last_tasks
+    if data != known:
+        tasks = tuple(map(_task, data))
+        _last_tasks = (data, tasks)
+    return tasks
+
+
+def _task(data: Mapping[str, Any]) -> Task:
+    classes, counts = data.get("classes"), data.get("class_counts")
+    return Task(
+        _text(data["name"]),
+        _whole_or_none(data.get("n_classes")),
+        _whole_or_none(data.get("n_samples")),
+        None if classes is None else tuple(classes),
+        None if counts is None else tuple(map(_whole, counts)),
+    )
+
+
+def _plan(data: Mapping[str, Any] | None) -> Plan:
+    if data is None:
+        return Plan()
+    rows = data.get("rows")
+    return Plan(
+        None if rows is None else tuple(map(_whole, rows)),
+        data.get("columns", "all"),
+        _whole_or_none(data.get("every")),
+        _whole_or_none(data.get("subsample")),
+    )
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError(f"a text was expected, not {str(value)[:40]!r}")
+    return value
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"a whole number was expected, not {str(value)[:40]!r}")
+    return value
+
+
+def _whole_or_none(value: Any) -> int | None:
+    return None if value is None else _whole(value)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise ValueError(f"an object was expected, not {str(value)[:40]!r}")
+    return value
+
+
+def _filled(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,144 @@
+"""Runs over seeds: grouped, stacked, and paired with the joint learner's runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.matrix import ScoreMatrix
+from recollect.runs.run import Run
+
+JOINT = "joint_incremental"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one learner (with one configuration) on one stream, over seeds."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def learner(self) -> str:
+        return self.runs[0].learner
+
+    @property
+    def learner_config(self) -> Mapping[str, Any]:
+        return self.runs[0].learner_config
+
+    @property
+    def stream(self) -> str:
+        return self.runs[0].stream
+
+    @property
+    def family(self) -> str:
+        return self.runs[0].family
+
+    @property
+    def metric(self) -> str:
+        return self.runs[0].metric
+
+    @property
+    def seeds(self) -> tuple[int | None, ...]:
+        return tuple(run.seed for run in self.runs)
+
+    @cached_property
+    def matrix(self) -> ScoreMatrix:
+        """All seeds in one matrix, with the seeds as its leading axis, in the order of `seeds`."""
+        return ScoreMatrix.stack([run.matrix for run in self.runs])
+
+
+def stack(runs: Sequence[Run]) -> Group:
+    """Put the runs of one learner on one stream together; refuse anything else.
+
+    >>> from recollect.runs import Row, Task
+    >>> seeds = [Run(learner="er", stream="toy", seed=s, tasks=(Task("a"),), rows=(Row(0, score=(.9,)),))
+    ...          for s in (1, 0)]
+    >>> stack(seeds).seeds, stack(seeds).matrix.lead
+    ((0, 1), (2,))
+    """
+    if not runs:
+        raise UsageError("A group needs at least one run; got none.")
+    first = runs[0]
+    for run in runs[1:]:
+        for what, one, other in zip(_KEY_WORDS, _key(first), _key(run), strict=True):
+            if one != other:
+                raise UsageError(
+                    f"Runs that are averaged over seeds must agree in the {what}; {first.name} has {one},"
+                    f" {run.name} has {other}. Group them with recollect.runs.group, or leave some out."
+                )
+    _refuse_twins(runs)
+    return Group(tuple(sorted(runs, key=lambda run: (run.seed is None, run.seed or 0))))
+
+
+def group(runs: Iterable[Run]) -> tuple[Group, ...]:
+    """Sort runs into groups over seeds: one learner, one configuration, one stream, one score.
+
+    Groups come in the order of their first runs, seeds in rising order. Streams are told apart by
+    `Run.family`, so that the class order may belong to the seed.
+    """
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(_key(run), []).append(run)
+    return tuple(stack(members) for members in groups.values())
+
+
+def attach_joint(runs: Iterable[Run], learner: str = JOINT) -> tuple[Run, ...]:
+    """Give each run the joint learner's run on the same stream with the same seed, where there is one.
+
+    A run may name its own joint learner (`Run.joint_learner`). Runs that have their joint scores, and the
+    joint learner's own runs, come back as they are.
+
+    >>> from recollect.runs import Row, Task
+    >>> def toy(learner, score):
+    ...     return Run(learner=learner, stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(score,)),))
+    >>> er, joint = attach_joint([toy("er", .7), toy("joint_incremental", .9)])
+    >>> er.matrix.joint, joint.matrix.joint
+    (array([[0.9]]), None)
+    """
+    given = tuple(runs)
+    found: dict[tuple[str, str, str, int | None], Run] = {}
+    for run in given:
+        found.setdefault((run.learner, run.fingerprint, run.metric, run.seed), run)
+
+    def with_joint(run: Run) -> Run:
+        wanted = run.joint_learner or learner
+        if run.learner == wanted or run.joint_run is not None or any(row.joint for row in run.rows):
+            return run
+        other = found.get((wanted, run.fingerprint, run.metric, run.seed))
+        return run if other is None else replace(run, joint_run=other)
+
+    return tuple(with_joint(run) for run in given)
+
+
+_KEY_WORDS = (
+    "learner",
+    "configuration",
+    "stream",
+    "stream (classes, sizes, test set)",
+    "metric",
+    "direction",
+)
+
+
+def _key(run: Run) -> tuple[str, ...]:
+    config = json.dumps(run.learner_config, sort_keys=True, default=repr)
+    direction = "higher is better" if run.higher_is_better else "lower is better"
+    return (run.learner, config, run.stream, run.family, run.metric, direction)
+
+
+def _refuse_twins(runs: Sequence[Run]) -> None:
+    seen: dict[int, Run] = {}
+    for run in runs:
+        if run.seed is None:
+            continue
+        twin = seen.setdefault(run.seed, run)
+        if twin is not run:
+            places = " and ".join(str(r.path) for r in (twin, run) if r.path is not None)
+            raise UsageError(
+                f"Two runs are {run.name}{f' ({places})' if places else ''}: a seed counts once."
+                " Leave one of them out, or give the learners different names."
+            )

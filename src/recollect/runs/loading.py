@@ -1,0 +1,199 @@
+"""Read runs from wherever they are: a run folder, an experiment, a matrix file, another tool's file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.runs.exported import read_export, read_vector
+from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
+from recollect.runs.run import Row, Run, Task
+
+OWN = "recollect"
+PLAIN = ("csv", "npy", "npz", "json")
+
+# A file, or the values themselves.
+Scores = str | os.PathLike[str] | Iterable[Any]
+
+
+def load(
+    path: str | os.PathLike[str],
+    tool: str | None = None,
+    *,
+    classes: list[int] | None = None,
+    untrained: Scores | None = None,
+    joint: Scores | None = None,
+    samples: list[int] | None = None,
+    names: Sequence[str] | None = None,
+    unit: str | None = None,
+) -> list[Run]:
+    """The runs at a path, each with its `.matrix`; `Run.notes` says what the path was taken for.
+
+    Parameters
+    ----------
+    path : path-like
+        A run folder, a folder that holds some, a matrix file (.csv, .npy, .npz, .json), another tool's file.
+    tool : str, optional
+        What wrote it, if it shall not be guessed.
+    classes, samples, names : sequence, optional
+        New classes, test-set size and name of each task, where the file does not say. One number of classes
+        or samples stands for every task.
+    untrained : path-like or sequence, optional
+        The scores before any training: a file with one row, or the values.
+    joint : path-like or matrix, optional
+        The joint learner's scores: a file, or the values.
+    unit : {"fraction", "percent", "raw"}, optional
+        By default as the file says, or by a look at the scores.
+    """
+    place = Path(path)
+    try:
+        runs = _load_folder(place, tool) if place.is_dir() else _load_file(place, tool)
+    except (OSError, MemoryError) as error:
+        raise UsageError(
+            f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
+        ) from None
+    if unit is not None:
+        runs = [replace(run, unit=unit) for run in runs]
+    if any(given is not None for given in (classes, samples, names)):
+        runs = [replace(run, tasks=_described(run, classes, samples, names)) for run in runs]
+    if untrained is not None:
+        runs = [_with_untrained(run, untrained) for run in runs]
+    if joint is not None:
+        runs = [replace(run, joint_run=_joint_run(run, joint)) for run in runs]
+    return runs
+
+
+def load_all(
+    paths: Sequence[str | os.PathLike[str]], tool: str | None = None, **companions: Any
+) -> list[Run]:
+    """The runs at several paths, in their order."""
+    if not paths:
+        raise UsageError("No path was given; expected at least one.")
+    return [run for path in paths for run in load(path, tool, **companions)]
+
+
+def _load_folder(folder: Path, tool: str | None) -> list[Run]:
+    if tool in (None, OWN):
+        runs = [read_run(place) for place in find_runs(os.fspath(folder))]
+        if runs:
+            return runs
+    found = None if tool == OWN else _foreign(folder, tool)
+    if found is None:
+        raise UsageError(
+            f"{folder} holds no runs: no folder at or below it has a {HEADER}, and it is not what another"
+            " tool writes, as far as Recollect can tell. Give the file itself, or name the tool."
+        )
+    return found
+
+
+def _load_file(path: Path, tool: str | None) -> list[Run]:
+    if not path.exists():
+        raise UsageError(f"There is no {path}. Expected a run folder, a matrix file or another tool's file.")
+    if path.name in (HEADER, ROWS) and (path.parent / HEADER).is_file() and tool in (None, OWN):
+        return [read_run(path.parent)]
+    if path.stat().st_size == 0:
+        raise UsageError(f"{path} is empty; expected scores.")
+    runs = read_export(path) if tool in (None, OWN) else None
+    if runs is None and tool != OWN:
+        runs = _foreign(path, tool)
+    if runs is None:
+        raise UsageError(
+            f"{path} is not a file that Recollect knows by its content. Expected .csv, .npy, .npz or .json"
+            " with scores, or the results of another tool; name the tool if its files look unusual."
+        )
+    return [_with_seed_of_name(run, path) for run in runs]
+
+
+def _foreign(path: Path, tool: str | None) -> list[Run] | None:
+    from recollect.runs import importers
+
+    if tool is None:
+        found = importers.detect(path)
+        if found is None:
+            return None
+        tool = found.NAME
+    taken_for = (
+        f"{path.name}: read as a file of {tool}" if tool not in PLAIN else f"{path.name}: read as {tool}"
+    )
+    return [replace(run, notes=(taken_for, *run.notes)) for run in importers.read(path, tool=tool)]
+
+
+def _with_seed_of_name(run: Run, path: Path) -> Run:
+    """A matrix file called `er_seed3.csv` holds the learner er with the seed 3."""
+    if run.source is None or run.source.tool not in PLAIN or run.learner != path.stem or run.seed is not None:
+        return run
+    learner, seed = _learner_and_seed(path.stem)
+    return run if seed is None else replace(run, learner=learner, seed=seed)
+
+
+def _learner_and_seed(stem: str) -> tuple[str, int | None]:
+    """Split a name that ends in a seed.
+
+    >>> _learner_and_seed("er-seed3"), _learner_and_seed("my_scores")
+    (('er', 3), ('my_scores', None))
+    """
+    match = re.fullmatch(r"(.+?)[-_. ]*seed[-_ =]?([0-9]{1,18})", stem)
+    return (match[1], int(match[2])) if match else (stem, None)
+
+
+def _described(
+    run: Run, classes: list[int] | None, samples: list[int] | None, names: Sequence[str] | None
+) -> tuple[Task, ...]:
+    # One number stands for every task.
+    classes = classes * run.T if classes is not None and len(classes) == 1 else classes
+    samples = samples * run.T if samples is not None and len(samples) == 1 else samples
+    for what, given in (("classes", classes), ("samples", samples), ("names", names)):
+        if given is not None and len(given) != run.T:
+            raise UsageError(
+                f"{run.name} has {run.T} tasks, and {len(given)} {what} were given; expected one a task."
+            )
+    return tuple(
+        replace(
+            task,
+            n_classes=task.n_classes if classes is None else classes[j],
+            n_samples=task.n_samples if samples is None else samples[j],
+            name=task.name if names is None else names[j],
+        )
+        for j, task in enumerate(run.tasks)
+    )
+
+
+def _with_untrained(run: Run, given: Scores) -> Run:
+    values = read_vector(Path(given)) if isinstance(given, str | os.PathLike) else given
+    try:
+        scores = tuple(None if value is None or value != value else float(value) for value in values)
+    except (TypeError, ValueError):
+        raise UsageError(f"Untrained scores are numbers, one a task; got {str(given)[:80]}.") from None
+    if len(scores) != run.T:
+        raise UsageError(f"{run.name} has {run.T} tasks, and {len(scores)} untrained scores were given.")
+    kept = tuple(row for row in run.rows if row.after != -1 or not row.task_end)
+    return replace(run, rows=(Row(-1, score=scores), *kept))
+
+
+def _joint_run(run: Run, given: Scores) -> Run:
+    if isinstance(given, str | os.PathLike):
+        candidates = load(given)
+        same_seed = [other for other in candidates if other.seed == run.seed]
+        if len(candidates) != 1 and len(same_seed) != 1:
+            raise UsageError(
+                f"{given} holds {len(candidates)} runs, and {run.name} needs one, or one with its seed."
+            )
+        joint = (same_seed if len(same_seed) == 1 else candidates)[0]
+    else:
+        rows = tuple(Row(i, score=_row_of_scores(row)) for i, row in enumerate(given))
+        joint = Run(learner="joint", stream=run.stream, tasks=run.tasks, rows=rows, unit="auto")
+    if joint.T != run.T:
+        raise UsageError(f"{run.name} has {run.T} tasks, and the joint learner's run has {joint.T}.")
+    return joint
+
+
+def _row_of_scores(row: Any) -> tuple[float | None, ...]:
+    try:
+        return tuple(None if value is None or value != value else float(value) for value in row)
+    except (TypeError, ValueError):
+        raise UsageError(f"Joint scores are rows of numbers; got {str(row)[:80]}.") from None

@@ -1,0 +1,87 @@
+"""One writer a run: a lock that dies with its process, kill -9 included."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from recollect.errors import RecollectError
+from recollect.runs.files import writing
+
+# Some cluster file systems have no locks at all; recording must still work there.
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+
+
+class Lock:
+    """Hold the file `.lock` in a folder, with the process id inside for whoever finds it taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / ".lock"
+        with writing(self._path):
+            self._handle = self._take()
+        with contextlib.suppress(OSError):  # the id is only a courtesy
+            os.ftruncate(self._handle, 0)
+            os.write(self._handle, f"{os.getpid()}\n".encode())
+
+    def release(self) -> None:
+        """Give the run free; the file goes too."""
+        if self._handle < 0:
+            return
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+        os.close(self._handle)
+        self._handle = -1
+
+    def _take(self) -> int:
+        while True:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                if not _try_lock(handle):
+                    owner = os.read(handle, 32).decode("ascii", "replace").strip() or "unknown"
+                    raise RecollectError(
+                        f"Another process (id {owner}) is writing the run in {self._path.parent}."
+                        " Wait for it, or give this run a folder of its own."
+                    )
+                if self._is_current(handle):
+                    return handle
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+
+    def _is_current(self, handle: int) -> bool:
+        """Is the locked file still the one in the folder? Its last owner may just have removed it."""
+        try:
+            there = os.stat(self._path)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(handle))
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            # Far behind the content, which others may read.
+            os.lseek(handle, 1 << 20, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            os.lseek(handle, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+            return False
+        if error.errno in _NO_LOCKS:
+            warnings.warn(
+                "this file system has no locks: take care that one process alone writes a run", stacklevel=2
+            )
+            return True
+        raise
+    return True

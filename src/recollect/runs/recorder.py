@@ -1,0 +1,260 @@
+"""Record a run from anybody's loop."""
+
+from __future__ import annotations
+
+import math
+import operator
+import traceback
+from collections.abc import Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, SupportsFloat, SupportsIndex
+
+from recollect.errors import UsageError
+from recollect.runs.environment import revision, versions
+from recollect.runs.run import Row, Run, Task
+from recollect.runs.seeds import derive
+from recollect.runs.store import RunFolder, row_place
+
+_OWN = frozenset(
+    [
+        "rows",
+        "path",
+        "status",
+        "error",
+        "created",
+        "finished",
+        "source",
+        "joint_run",
+        "seeds",
+        "learner",
+        "stream",
+    ]
+)
+_SETTABLE = frozenset(field.name for field in fields(Run)) - _OWN
+
+
+class Recorder:
+    """Write the scores of a run while it is made, cell by cell; a killed run loses one row at most.
+
+    Parameters
+    ----------
+    path : the run's folder; if it holds this run already, recording goes on after the last finished row.
+    learner, stream : their names.
+    tasks : how many tasks, or their names, or `Task`s with classes and test-set sizes.
+    seed : one learner on one stream with one seed is a run.
+    **fields : any other field of `Run`: learner_config, scenario, unit, metric, higher_is_better, plan, ...
+
+    A row is on disk when the first score of the next one is logged, or at `end_row`, or at the end of the
+    block. An error inside the block leaves the rows that were finished and marks the run as failed; run
+    again to resume.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp() + "/mine"
+    >>> for attempt in ("first", "second: resumes"):
+    ...     with Recorder(folder, learner="er", stream="toy", tasks=2, seed=0) as rec:
+    ...         for i in range(2):
+    ...             if rec.is_done(i):
+    ...                 continue
+    ...             for j in range(2):
+    ...                 rec.log(after=i, on=j, score=.9 - abs(i - j) / 2, n=100)
+    ...     rec.finished_rows
+    (0, 1)
+    (0, 1)
+    >>> rec.run.matrix.R
+    array([[0.9, 0.4],
+           [0.4, 0.9]])
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        learner: str,
+        stream: str,
+        tasks: int | Sequence[str | Task],
+        seed: int | None = None,
+        **fields: Any,
+    ) -> None:
+        for name in fields:
+            if name not in _SETTABLE:
+                near = get_close_matches(name, _SETTABLE, 1)
+                hint = f" Did you mean {near[0]}?" if near else ""
+                raise UsageError(
+                    f"Recorder does not know {name}.{hint} It takes {', '.join(sorted(_SETTABLE))}."
+                )
+        fields = {"versions": versions(), "revision": revision(), **fields}
+        seeds = None if seed is None else derive(seed)
+        run = Run(
+            learner=learner,
+            stream=stream,
+            tasks=as_tasks(tasks),
+            rows=(),
+            seed=seed,
+            seeds=seeds,
+            status="running",
+            **fields,
+        )
+        self._folder = RunFolder.open(path, run)
+        self._names = {task.name: j for j, task in enumerate(run.tasks)}
+        self._unit = run.unit
+        self._done = {row_place(row): row for row in self._folder.rows}
+        self._open: _OpenRow | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run as it is on disk now."""
+        return self._folder.run
+
+    @property
+    def finished_rows(self) -> tuple[int, ...]:
+        """After which tasks an evaluation is on disk (-1: the untrained one)."""
+        return tuple(row.after for row in self._folder.rows if row.task_end)
+
+    def is_done(self, after: int) -> bool:
+        """Is the row after this task on disk already?"""
+        return row_place(Row(after)) in self._done
+
+    def log(
+        self,
+        *,
+        after: SupportsIndex,
+        on: SupportsIndex | str,
+        score: SupportsFloat | None = None,
+        correct: SupportsIndex | None = None,
+        n: SupportsIndex | None = None,
+        step: SupportsIndex | None = None,
+        task_end: bool = True,
+    ) -> None:
+        """Record one cell: after learning task `after` (-1: nothing yet), the score on task `on`.
+
+        Give `score`, or `correct` out of `n`. `task_end=False` with a `step` is an evaluation inside
+        the task that follows `after`. The same cell with the same value again changes nothing; with
+        another value it is an error, and so is a new cell of a row that was finished.
+        """
+        j = self._column(on)
+        cell = _Cell.of(score, correct, n, self._unit)
+        row = _OpenRow(operator.index(after), None if step is None else operator.index(step), task_end)
+        done = self._done.get(row.place)
+        if done is not None:
+            if _Cell.at(done, j) != cell:
+                raise UsageError(
+                    f"The row after task {row.after} is finished and on disk; its score on task {j} cannot be"
+                    " changed or added. Skip finished rows with is_done(after), or record in a new folder."
+                )
+            return
+        if self._open is None or self._open.place != row.place:
+            self.end_row()
+            self._open = row
+        before = self._open.cells.setdefault(j, cell)
+        if before != cell:
+            raise UsageError(f"After task {row.after}, the score on task {j} is {before}; now {cell} came.")
+
+    def end_row(self, **extra: Any) -> None:
+        """Put the row on disk now, with anything that should stand beside it (timings, ...)."""
+        if self._open is not None:
+            row = self._open.as_row(extra)
+            self._open = None
+            self._folder.append(row)
+            self._done[row_place(row)] = row
+
+    def close(self) -> None:
+        """Put the last row on disk; the run is finished if every planned row is there, else it may go on."""
+        self.end_row()
+        planned = self.run.plan.rows
+        wanted = range(self.run.T) if planned is None else planned
+        if not self._folder.finished and (self.run.learned_at or set(wanted) <= set(self.finished_rows)):
+            self._folder.finish()
+        self._folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, Exception) and not self._folder.finished:
+            self._folder.fail("".join(traceback.format_exception(error)))
+        else:  # interrupted: to be resumed
+            self._folder.close()
+
+    def _column(self, on: SupportsIndex | str) -> int:
+        if isinstance(on, str):
+            if on not in self._names:
+                raise UsageError(f"There is no task {on!r}; the tasks are {', '.join(self._names)}.")
+            return self._names[on]
+        j = operator.index(on)
+        if not 0 <= j < len(self._names):
+            raise UsageError(f"on = {j} is no task; they are numbered 0 to {len(self._names) - 1}.")
+        return j
+
+
+class _Cell(tuple[float | None, int | None, int | None]):
+    """Score, correct, n of one cell."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(
+        cls,
+        score: SupportsFloat | None,
+        correct: SupportsIndex | None,
+        n: SupportsIndex | None,
+        unit: str,
+    ) -> Self:
+        if (score is None) == (correct is None):
+            raise UsageError("A cell is logged with score=, or with correct= and n=; one of the two.")
+        value = None if score is None or math.isnan(float(score)) else float(score)
+        top = {"fraction": 1.0, "percent": 100.0}.get(unit)
+        if value is not None and top is not None and not -1e-6 <= value <= top * (1 + 1e-6):
+            raise UsageError(
+                f"A score in the unit {unit} lies between 0 and {top:g}; got {value:g}. Tell Recorder the"
+                " unit: unit='percent', or unit='raw' for scores that are no proportions."
+            )
+        return cls((value, *(None if count is None else operator.index(count) for count in (correct, n))))
+
+    @classmethod
+    def at(cls, row: Row, j: int) -> Self:
+        columns = (row.score, row.correct, row.n)
+        return cls(None if column is None or j >= len(column) else column[j] for column in columns)
+
+    def __str__(self) -> str:
+        score, correct, n = self
+        return f"{score}" if correct is None else f"{correct} of {n}"
+
+
+class _OpenRow:
+    """A row that is being filled."""
+
+    def __init__(self, after: int, step: int | None, task_end: bool) -> None:
+        self.after, self.step, self.task_end = after, step, task_end
+        self.place = row_place(Row(after, step, task_end))
+        self.cells: dict[int, _Cell] = {}
+
+    def as_row(self, extra: dict[str, Any] | None = None) -> Row:
+        width = max(self.cells, default=-1) + 1
+        empty = _Cell((None, None, None))
+        columns = list(zip(*(self.cells.get(j, empty) for j in range(width)), strict=True)) or [()] * 3
+        score, correct, n = (
+            column if any(value is not None for value in column) else None for column in columns
+        )
+        return Row(self.after, self.step, self.task_end, score, correct, n, extra=extra or {})
+
+
+def as_tasks(tasks: int | Sequence[str | Task]) -> tuple[Task, ...]:
+    """Tasks from their number, their names, or as they are.
+
+    >>> as_tasks(2)  # doctest: +ELLIPSIS
+    (Task(name='0', n_classes=None, ...), Task(name='1', n_classes=None, ...))
+    """
+    if isinstance(tasks, int):
+        tasks = [str(j) for j in range(tasks)]
+    made = tuple(task if isinstance(task, Task) else Task(str(task)) for task in tasks)
+    names = [task.name for task in made]
+    if not made or len(set(names)) < len(names):
+        raise UsageError(f"A stream has at least one task, and each a name of its own; got {names}.")
+    return made

@@ -1,0 +1,199 @@
+"""A run in memory: one learner on one stream with one seed, and every row that was evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.matrix import ScoreMatrix
+from recollect.runs import fingerprint as _fingerprint
+from recollect.runs.seeds import Seeds
+
+SCENARIOS = (
+    "class-incremental",
+    "task-incremental",
+    "domain-incremental",
+    "time-incremental",
+    "concept-aware",
+    "concept-incremental",
+    "concept-agnostic",
+)
+_SCENARIOS_OR_NONE = (None, *SCENARIOS)
+STATUSES = ("running", "finished", "failed", "imported")
+UNITS = ("fraction", "percent", "raw", "auto")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of the stream: a column of the score matrix.
+
+    `n_classes` counts the classes that are new with this task; `n_samples` is the size of its test set;
+    `class_counts` are its test samples per class, in the order of `classes`.
+    """
+
+    name: str
+    n_classes: int | None = None
+    n_samples: int | None = None
+    classes: tuple[int | str, ...] | None = None
+    class_counts: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One evaluation of the learner. A value per task; None (or a tuple that ends early) is "not evaluated".
+
+    `after` is the index of the last task learned, -1 before any training. A row with `task_end=False` was
+    evaluated inside the task that comes after `after`. `correct` and `n` are counts; where they are given
+    the score is their ratio, and `n` may be left out if the tasks say their `n_samples`.
+    `restricted[j][m]` counts what is right on task j when only classes of tasks up to m may be answered;
+    `masked[j]` when only those of task j may. `joint` holds the joint learner's scores of this row, in
+    the unit of `score`.
+    """
+
+    after: int
+    step: int | None = None
+    task_end: bool = True
+    score: tuple[float | None, ...] | None = None
+    correct: tuple[int | None, ...] | None = None
+    n: tuple[int | None, ...] | None = None
+    restricted: tuple[tuple[int | None, ...], ...] | None = None
+    masked: tuple[int | None, ...] | None = None
+    joint: tuple[float | None, ...] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file of another tool that a run was read from."""
+
+    tool: str
+    path: str
+    sha256: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was to be evaluated. A row outside the plan is not missing; a planned one that is absent is.
+
+    `rows` are the tasks after which an evaluation was planned (None: after every task); `columns` is
+    "all", or "seen" for the tasks learned so far; `every` the steps between evaluations inside tasks;
+    `subsample` the test samples drawn per task where not all were used.
+    """
+
+    rows: tuple[int, ...] | None = None
+    columns: str = "all"
+    every: int | None = None
+    subsample: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """One learner on one stream with one seed, from a run folder, a matrix file or another tool's file.
+
+    `unit` tells how `Row.score` and `Row.joint` are written ("fraction", "percent", "raw" for scores that
+    are no proportions, "auto" to look); the matrix is always in fractions. `learned_at` maps a task to
+    the row after which it has been learned, for streams whose rows are not task ends; rows are then
+    counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
+    stream (see `attach_joint`).
+
+    >>> run = Run(learner="er", stream="toy", seed=0,
+    ...           tasks=(Task("a", n_samples=10), Task("b", n_samples=10)),
+    ...           rows=(Row(-1, correct=(5, 5)), Row(0, correct=(9, 5)), Row(1, correct=(7, 8))))
+    >>> run.matrix.R
+    array([[0.9, 0.5],
+           [0.7, 0.8]])
+    >>> run.matrix.b
+    array([0.5, 0.5])
+    """
+
+    learner: str
+    stream: str
+    tasks: tuple[Task, ...]
+    rows: tuple[Row, ...]
+    seed: int | None = None
+    learner_config: Mapping[str, Any] = field(default_factory=dict)
+    scenario: str | None = None
+    online: bool | None = None
+    experiment: str | None = None
+    seeds: Seeds | None = None
+    metric: str = "accuracy"
+    unit: str = "fraction"
+    higher_is_better: bool = True
+    plan: Plan = Plan()
+    learned_at: Mapping[int, int] | None = None
+    data_hash: str | None = None
+    status: str = "imported"
+    error: str | None = None
+    joint_learner: str | None = None
+    joint_run: Run | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    revision: str | None = None
+    created: str | None = None
+    finished: str | None = None
+    timings: Mapping[str, float] = field(default_factory=dict)
+    cost: Mapping[str, float] = field(default_factory=dict)
+    source: Source | None = None
+    notes: tuple[str, ...] = ()
+    path: Path | None = None
+
+    @property
+    def T(self) -> int:
+        """How many tasks the stream has."""
+        return len(self.tasks)
+
+    @property
+    def name(self) -> str:
+        """Learner, stream and seed, to tell runs apart in messages.
+
+        >>> Run(learner="er", stream="toy", seed=3, tasks=(), rows=()).name
+        'er on toy, seed 3'
+        """
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        return f"{self.learner} on {self.stream}{seed}"
+
+    @cached_property
+    def matrix(self) -> ScoreMatrix:
+        """The score matrix, built from the rows when it is first asked for."""
+        from recollect.runs.assemble import matrix_of
+
+        return matrix_of(self)
+
+    @cached_property
+    def masked_matrix(self) -> ScoreMatrix:
+        """The task-incremental twin: the same rows, answered among the classes of each sample's own task."""
+        from recollect.runs.assemble import masked_matrix_of
+
+        return masked_matrix_of(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Which concrete stream this was; starts with `partial-` where the record does not say enough."""
+        return _fingerprint.fingerprint(
+            self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash
+        )
+
+    @cached_property
+    def family(self) -> str:
+        """Which stream this was up to the class order that the seed chose: what seeds are grouped by."""
+        return _fingerprint.family(
+            self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash
+        )
+
+    def __post_init__(self) -> None:
+        if self.scenario not in _SCENARIOS_OR_NONE:
+            raise _not_one_of("scenario", self.scenario, SCENARIOS)
+        if self.status not in STATUSES:
+            raise _not_one_of("status", self.status, STATUSES)
+        if self.unit not in UNITS:
+            raise _not_one_of("unit", self.unit, UNITS)
+        if self.plan.columns not in ("all", "seen"):
+            raise _not_one_of("plan's columns", self.plan.columns, ("all", "seen"))
+
+
+def _not_one_of(word: str, value: object, allowed: tuple[str, ...]) -> UsageError:
+    return UsageError(f"The {word} of a run is one of {', '.join(allowed)}; got {value!r}.")

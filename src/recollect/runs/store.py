@@ -1,0 +1,299 @@
+"""The run folder: `run.json`, rewritten atomically, and `rows.jsonl`, appended and synced row by row.
+
+Kill the writer at any moment: every row that was finished is there, and the same command goes on after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from recollect.errors import RecollectError, UsageError
+from recollect.runs.codec import header_to_json, row_to_json
+from recollect.runs.environment import now
+from recollect.runs.files import append_synced, make_folder, sync_folder, write_atomic, writing
+from recollect.runs.lock import Lock
+from recollect.runs.reading import HEADER, ROWS, read_rows, read_run
+from recollect.runs.run import Row, Run
+
+CHECKPOINT = "checkpoint"
+
+
+class RunFolder:
+    """A run on disk, open for writing by this process alone.
+
+    `open` creates the run, or resumes it if the folder holds the same one; a finished run opens too, and says
+    so in `finished`. Rows are appended in the order of time. What went wrong on disk is one
+    `RecollectError`, after which the folder is as it was before the call.
+
+    >>> import tempfile
+    >>> from recollect.runs import Task
+    >>> folder = Path(tempfile.mkdtemp()) / "er-toy-0"
+    >>> planned = Run(learner="er", stream="toy", seed=0, tasks=(Task("a"), Task("b")), rows=())
+    >>> with RunFolder.open(folder, planned) as run:
+    ...     run.append(Row(0, score=(0.9, 0.1)))
+    >>> with RunFolder.open(folder, planned) as run:
+    ...     [row.after for row in run.rows], run.finished
+    ([0], False)
+    """
+
+    def __init__(self, path: Path, run: Run, lock: Lock | None, handle: int) -> None:
+        self.path = path
+        self._run = run
+        self._rows = list(run.rows)
+        self._lock = lock
+        self._handle = handle
+
+    @classmethod
+    def open(cls, path: Path | str, run: Run) -> Self:
+        """Create the run at `path`, or resume it there; refuse a folder that holds another run."""
+        path = Path(path)
+        if _is_finished(path):
+            there = read_run(path)
+            _refuse_another(path, there, run)
+            return cls(path, there, None, -1)
+        is_new = not path.exists()
+        make_folder(path)
+        try:
+            lock = Lock(path)
+        except RecollectError:
+            if is_new:
+                _remove_if_empty(path)
+            raise
+        try:
+            return cls._open_locked(path, run, lock)
+        except BaseException:
+            lock.release()
+            if is_new:
+                _remove_if_empty(path)
+            raise
+
+    @classmethod
+    def _open_locked(cls, path: Path, run: Run, lock: Lock) -> Self:
+        if (path / HEADER).exists():
+            there = read_run(path)
+            _refuse_another(path, there, run)
+            if there.status in ("finished", "imported"):  # by whoever held the lock a moment ago
+                lock.release()
+                return cls(path, there, None, -1)
+            opened = replace(there, status="running", error=None)
+            if opened.status != there.status or there.error is not None:
+                _write_header(path, opened)
+            handle = _open_rows(path)
+            return cls(path, opened, lock, handle)
+        if (path / ROWS).exists():
+            raise UsageError(
+                f"{path} has a {ROWS} but no {HEADER}, so it cannot be told what run it was."
+                f" Move {ROWS} away, or choose another folder."
+            )
+        opened = replace(run, rows=(), status="running", created=run.created or now(), path=path)
+        _write_header(path, opened)
+        return cls(path, opened, lock, _open_rows(path))
+
+    @property
+    def run(self) -> Run:
+        """The run as it is on disk now."""
+        return replace(self._run, rows=tuple(self._rows))
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows on disk."""
+        return tuple(self._rows)
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left to do."""
+        return self._run.status in ("finished", "imported")
+
+    def append(self, row: Row) -> None:
+        """Add a row and return when it is on disk."""
+        self._refuse_closed()
+        check_row(self._run, row, self._rows[-1] if self._rows else None)
+        line = json.dumps(row_to_json(row), allow_nan=False, separators=(",", ":")) + "\n"
+        with writing(self.path / ROWS):
+            append_synced(self._handle, line.encode())
+        self._rows.append(row)
+
+    def keep_rows(self, count: int) -> None:
+        """Drop the rows after the first `count`: those that the checkpoint does not know yet."""
+        self._refuse_closed()
+        if not 0 <= count <= len(self._rows):
+            raise UsageError(f"keep_rows takes 0 to {len(self._rows)} (the rows there are); got {count}.")
+        if count == len(self._rows):
+            return
+        with writing(self.path / ROWS):
+            lines = (self.path / ROWS).read_bytes().splitlines(keepends=True)
+            filled = [k for k, line in enumerate(lines) if line.strip()]
+            os.ftruncate(self._handle, sum(map(len, lines[: filled[count]])))
+            os.fsync(self._handle)
+        del self._rows[count:]
+
+    def update(self, **fields: Any) -> None:
+        """Change fields of the header (timings, cost, notes, ...) on disk."""
+        self._refuse_closed()
+        changed = replace(self._run, **fields)
+        _write_header(self.path, changed)
+        self._run = changed
+
+    def finish(
+        self, timings: Mapping[str, float] | None = None, cost: Mapping[str, float] | None = None
+    ) -> None:
+        """Mark the run as complete, remove its checkpoints and close it."""
+        self.update(
+            status="finished",
+            finished=now(),
+            timings={**self._run.timings, **(timings or {})},
+            cost={**self._run.cost, **(cost or {})},
+        )
+        self.remove_checkpoints()
+        self.close()
+
+    def fail(self, error: str) -> None:
+        """Say why the run stopped, and close it; opening it again resumes it."""
+        self.update(status="failed", error=error)
+        self.close()
+
+    def write_checkpoint(self, data: bytes, suffix: str = "bin") -> None:
+        """Replace the checkpoint: after a kill there is the old one or the new one."""
+        self._refuse_closed()
+        write_atomic(self._checkpoint(suffix), data)
+
+    def read_checkpoint(self, suffix: str = "bin") -> bytes | None:
+        """The checkpoint, or None if there is none."""
+        try:
+            return self._checkpoint(suffix).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RecollectError(f"Could not read {self._checkpoint(suffix)}: {error.strerror}.") from error
+
+    def remove_checkpoints(self) -> None:
+        """Remove all checkpoints, and what a killed writer left half done."""
+        with writing(self.path):
+            for found in [*self.path.glob(f"{CHECKPOINT}.*"), *self.path.glob(".*.tmp")]:
+                found.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the folder; the rows are on disk already."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _checkpoint(self, suffix: str) -> Path:
+        if not suffix.isalnum():
+            raise UsageError(f"A checkpoint's suffix is letters and digits; got {suffix!r}.")
+        return self.path / f"{CHECKPOINT}.{suffix}"
+
+    def _refuse_closed(self) -> None:
+        if self._handle < 0:
+            state = "finished" if self.finished else "closed"
+            raise UsageError(f"The run in {self.path} is {state}; nothing more can be written to it.")
+
+
+def check_row(run: Run, row: Row, last: Row | None) -> None:
+    """Refuse a row that does not fit the run, before it is on disk for ever."""
+    T = run.T
+    if not isinstance(row.after, int) or row.after < -1 or (run.learned_at is None and row.after >= T):
+        raise UsageError(
+            f"A row comes after one of the tasks 0 to {T - 1}, or -1 (untrained); got {row.after!r}."
+        )
+    if last is not None and row_place(row) <= row_place(last):
+        raise UsageError(
+            f"Rows are recorded in the order of time: after = {last.after} is there already and"
+            f" after = {row.after} cannot follow it."
+        )
+    for name in ("score", "correct", "n", "masked", "joint", "restricted"):
+        values = getattr(row, name)
+        if values is not None and len(values) > T:
+            raise UsageError(f"A row has at most one {name} a task ({T}); got {len(values)}.")
+    sizes = row.n if row.n is not None else tuple(task.n_samples for task in run.tasks)
+    for name in ("correct", "masked"):
+        for j, count in enumerate(getattr(row, name) or ()):
+            size = sizes[j] if j < len(sizes) else None
+            if count is not None and (size is None or not 0 <= count <= size or size < 1):
+                raise UsageError(f"Task {j}: {name} = {count} must lie between 0 and n; n is {size}.")
+
+
+def row_place(row: Row) -> tuple[int, bool, int]:
+    """Where a row stands in time: a task's end, then the evaluations inside the next task by their steps."""
+    return row.after, not row.task_end, 0 if row.task_end else (row.step or 0)
+
+
+def _is_finished(path: Path) -> bool:
+    return (path / HEADER).is_file() and read_run(path).status in ("finished", "imported")
+
+
+def _write_header(path: Path, run: Run) -> None:
+    try:
+        text = json.dumps(header_to_json(run), allow_nan=False, ensure_ascii=False, indent=1)
+        data = (text + "\n").encode()
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"The run {run.name} cannot be written as JSON: {error}. Configurations, timings and costs hold"
+            " texts, finite numbers, lists and mappings of these."
+        ) from None
+    write_atomic(path / HEADER, data)
+
+
+def _open_rows(path: Path) -> int:
+    """Open rows.jsonl for appending, its torn last line cut off."""
+    place = path / ROWS
+    with writing(place):
+        good = read_rows(place)[1] if place.exists() else 0
+        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            size = os.fstat(handle).st_size
+            if size > good:
+                os.ftruncate(handle, good)
+            elif size < good:  # the last row lacks its line end only
+                os.write(handle, b"\n")
+            os.fsync(handle)
+            sync_folder(path)
+        except BaseException:
+            os.close(handle)
+            raise
+    return handle
+
+
+def _refuse_another(path: Path, there: Run, wanted: Run) -> None:
+    for what, one, other in (
+        ("learner", there.learner, wanted.learner),
+        ("configuration", _plain(there.learner_config), _plain(wanted.learner_config)),
+        ("stream", there.stream, wanted.stream),
+        ("stream's fingerprint", there.fingerprint, wanted.fingerprint),
+        ("seed", there.seed, wanted.seed),
+        ("metric", there.metric, wanted.metric),
+        ("unit", there.unit, wanted.unit),
+        ("plan", _plain(header_to_json(there)["plan"]), _plain(header_to_json(wanted)["plan"])),
+    ):
+        if one != other:
+            raise UsageError(
+                f"{path} holds another run: its {what} is {one!r}, and {other!r} was asked for."
+                " Choose another folder, or remove that one to start again."
+            )
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value, default=repr))
+
+
+def _remove_if_empty(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.rmdir()
