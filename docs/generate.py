@@ -82,7 +82,9 @@ def _parts(details: str) -> tuple[str, str, str]:
     blocks = [block for block in body.split("\n\n") if block.strip()]
     prose = "\n\n".join(b for b in blocks if not b.startswith(">>>"))
     example = "\n".join(b.strip() for b in blocks if b.startswith(">>>"))
-    others = "\n".join(f"- `{a.strip()}`: {b.strip()}" for a, _, b in (s.partition(" : ") for s in siblings.splitlines() if s))
+    others = "\n".join(
+        f"- `{a.strip()}`: {b.strip()}" for a, _, b in (s.partition(" : ") for s in siblings.splitlines() if s)
+    )
     return prose, example, others
 
 

@@ -1,0 +1,79 @@
+"""The command. A file a command; a command is imported when it is called, so that each starts fast."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import typer
+
+# In the order of the help page. The module's function of the same name (with _ for a keyword) is the command.
+COMMANDS = ("score", "dialects", "identify", "compare", "check", "metrics", "import")
+
+
+def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
+    """Make the application with these commands only; importing the others costs start-up time."""
+    import typer
+
+    from recollect._version import __version__
+
+    app = typer.Typer(
+        name="recollect",
+        help="Measure what a continual learner learns, keeps and forgets.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    def show_version(asked: bool) -> None:
+        if asked:
+            typer.echo(f"recollect {__version__}")
+            raise typer.Exit
+
+    @app.callback()
+    def options(
+        version: bool = typer.Option(
+            False, "--version", callback=show_version, is_eager=True, help="Print the version and leave."
+        ),
+    ) -> None:
+        pass
+
+    for name in names:
+        module = import_module(f"recollect.cli.{name}" + ("_" if name == "import" else ""))
+        app.command(name)(getattr(module, name if name != "import" else "import_"))
+    return app
+
+
+def main() -> None:
+    """Run the command; errors that a user can cause are one paragraph on stderr and an exit code."""
+    from recollect.errors import RecollectError
+
+    called = sys.argv[1] if len(sys.argv) > 1 else ""
+    only = (called,) if called in COMMANDS and "_RECOLLECT_COMPLETE" not in os.environ else COMMANDS
+    try:
+        build(only)(prog_name="recollect")
+    except RecollectError as error:
+        _leave(str(error), error.exit_code)
+    except BrokenPipeError:
+        # The reader of our pipe has gone: no more output, and no complaint at shutdown either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _leave(f"the system refused: {error.strerror or error}{where}.", 1)
+    except MemoryError:
+        _leave("not enough memory for this input.", 1)
+    except RecursionError:
+        _leave("the input is nested too deeply to be read.", 2)
+    except KeyboardInterrupt:
+        _leave("interrupted.", 130)
+
+
+def _leave(paragraph: str, code: int) -> None:
+    sys.stdout.flush()
+    print(f"recollect: {' '.join(paragraph.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,203 @@
+"""``recollect compare``: learners over seeds, with intervals, paired differences and plateaus."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from recollect.cli import options, output
+from recollect.metrics import registry
+from recollect.report.comparison import PLATEAU_CURVE, Comparison, StreamComparison
+from recollect.report.comparison import compare as compare_groups
+from recollect.report.summary import number
+from recollect.report.text import Table, interval, shown
+from recollect.stats import Plateau
+
+
+@options.takes_inputs
+def compare(
+    paths: options.Paths,
+    metric: Annotated[str, typer.Option("--metric", "-m", help="The metric to compare by: an id.")] = "acc.average",
+    unpaired: Annotated[
+        bool, typer.Option("--unpaired", help="Compare learners that were not run with the same seeds.")
+    ] = False,
+    different_streams: Annotated[
+        bool, typer.Option("--different-streams", help="Compare learners although their streams differ.")
+    ] = False,
+    method: options.Interval = "t",
+    reference: options.Reference = "uniform",
+    as_json: options.AsJson = False,
+    as_csv: options.AsCsv = False,
+    as_md: options.AsMarkdown = False,
+    as_latex: options.AsLatex = False,
+    *,
+    inputs: options.Inputs,
+) -> None:
+    """Compare learners over the seeds they share: estimates, paired differences, plateaus, ranks over streams.
+
+    The p value counts every flip of signs of the paired differences; beside it stands the smallest one that this
+    many seeds can give. Many pairs are corrected by Holm's method.
+
+    Example: recollect compare runs/demo -m forgetting.chaudhry2018
+    """
+    format = output.one_format(json=as_json, csv=as_csv, md=as_md, latex=as_latex)
+    groups = inputs.groups(paths)
+    made = compare_groups(
+        groups,
+        registry.get(metric),
+        unpaired=unpaired,
+        different_streams=different_streams,
+        method=method,
+        reference=options.read_reference(reference),
+    )
+    if format == "json":
+        output.show_json(_as_dict(made))
+        return
+    for number_, stream in enumerate(made.streams):
+        if number_:
+            print()
+        output.show(_learners(stream, made.metric.card.id), format)
+        if stream.pairs:
+            print()
+            output.show(_pairs(stream), format)
+        for note in (*stream.notes, *dict.fromkeys(p.comparison.reason for p in stream.pairs if p.comparison.reason)):
+            options.say(note)
+    if made.ranks is not None:
+        print()
+        output.show(_ranks(made), format)
+    for note in made.notes:
+        options.say(note)
+
+
+def _learners(stream: StreamComparison, id: str) -> Table:
+    rows = []
+    for label, line, plateau in zip(stream.labels, stream.lines, stream.plateaus, strict=True):
+        rows.append(
+            (
+                label,
+                shown(float(line.estimate.value)),
+                interval(float(line.estimate.low), float(line.estimate.high)),
+                shown(float(line.estimate.sd)),
+                str(line.estimate.n),
+                "" if plateau is None else _phrase(plateau),
+                line.reason or "",
+            )
+        )
+    columns = ("learner", id, "95 % interval", "sd", "n", "RAA over tasks", "undefined because")
+    keep = [c for c in range(len(columns)) if c < 5 or any(row[c] for row in rows)]
+    return Table(
+        tuple(columns[c] for c in keep),
+        tuple(tuple(row[c] for c in keep) for row in rows),
+        right=(1, 2, 3, 4),
+        title=stream.stream,
+    )
+
+
+def _phrase(plateau: Plateau) -> str:
+    """Where the curve stops rising, counting tasks from 1 as people do; or what it does instead."""
+    return plateau.describe("RAA").removeprefix("RAA ") if plateau.found else plateau.kind
+
+
+def _plateau(plateau: Plateau | None) -> dict[str, Any] | None:
+    if plateau is None:
+        return None
+    return {
+        "curve": PLATEAU_CURVE,
+        "kind": plateau.kind,
+        "found": plateau.found,
+        "at": plateau.at,
+        "low": plateau.low,
+        "high": plateau.high,
+        "slope_before": number(plateau.slope_before.value),
+        "slope_after": number(plateau.slope_after.value),
+        "n": plateau.n,
+        "reason": plateau.reason,
+    }
+
+
+def _pairs(stream: StreamComparison) -> Table:
+    rows = []
+    for pair in stream.pairs:
+        made = pair.comparison
+        rows.append(
+            (
+                f"{pair.first} - {pair.second}",
+                shown(float(made.difference.value)),
+                interval(float(made.difference.low), float(made.difference.high)),
+                shown(made.p, 3),
+                shown(pair.holm_p, 3),
+                shown(made.smallest_p, 3),
+                shown(made.wilcoxon_p, 3),
+                shown(float(made.improvement.value), 2),
+                str(made.n),
+            )
+        )
+    columns = (
+        "difference",
+        "value",
+        "95 % interval",
+        "p",
+        "p (Holm)",
+        "smallest p",
+        "Wilcoxon p",
+        "P(first better)",
+        "pairs" if all(p.comparison.paired for p in stream.pairs) else "n",
+    )
+    return Table(columns, tuple(rows), right=tuple(range(1, len(columns))))
+
+
+def _ranks(made: Comparison) -> Table:
+    assert made.ranks is not None
+    ranks = made.ranks
+    rows = tuple((name, shown(rank, 2)) for name, rank in zip(ranks.names, ranks.average, strict=True))
+    title = (
+        f"average ranks over {ranks.n} streams: Friedman p = {shown(ranks.f_p, 3)},"
+        f" Nemenyi's critical difference {shown(ranks.critical_difference, 2)}"
+    )
+    return Table(("learner", "rank"), rows, right=(1,), title=title)
+
+
+def _as_dict(made: Comparison) -> dict[str, Any]:
+    return {
+        "metric": made.metric.card.id,
+        "streams": [
+            {
+                "stream": s.stream,
+                "learners": [
+                    line.as_dict() | {"label": label, "plateau": _plateau(plateau)}
+                    for label, line, plateau in zip(s.labels, s.lines, s.plateaus, strict=True)
+                ],
+                "pairs": [
+                    {
+                        "first": p.first,
+                        "second": p.second,
+                        "difference": number(p.comparison.difference.value),
+                        "low": number(p.comparison.difference.low),
+                        "high": number(p.comparison.difference.high),
+                        "n": p.comparison.n,
+                        "paired": p.comparison.paired,
+                        "p": number(p.comparison.p),
+                        "p_holm": number(p.holm_p),
+                        "smallest_p": number(p.comparison.smallest_p),
+                        "wilcoxon_p": number(p.comparison.wilcoxon_p),
+                        "probability_of_improvement": number(p.comparison.improvement.value),
+                        "reason": p.comparison.reason,
+                    }
+                    for p in s.pairs
+                ],
+                "notes": list(s.notes),
+            }
+            for s in made.streams
+        ],
+        "ranks": None
+        if made.ranks is None
+        else {
+            "learners": list(made.ranks.names),
+            "average": [number(r) for r in made.ranks.average],
+            "friedman_p": number(made.ranks.f_p),
+            "critical_difference": number(made.ranks.critical_difference),
+            "n": made.ranks.n,
+        },
+        "notes": list(made.notes),
+    }

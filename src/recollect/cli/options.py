@@ -1,0 +1,156 @@
+"""Options that several commands share, and how they read their inputs."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from recollect.errors import UsageError
+from recollect.metrics import Metric, registry
+from recollect.runs import Group, Run, attach_joint, group, load
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", help="An id, a family or `all`; may be given several times."),
+]
+Interval = Annotated[
+    Literal["t", "bca", "iqm"],
+    typer.Option("--interval", help="Interval over seeds: Student t, BCa bootstrap, bootstrap of the IQM."),
+]
+Reference = Annotated[
+    str,
+    typer.Option(help="What RAA and RAF compare with: uniform, prior, untrained, joint, or a matrix file."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+AsMarkdown = Annotated[bool, typer.Option("--md", help="Print a Markdown table.")]
+AsLatex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
+
+# What `score` shows when it is not told: the core of the three documents, and the split.
+DEFAULT_METRICS = (
+    "acc.average",
+    "acc.incremental",
+    "forgetting.chaudhry2018",
+    "bwt.lopezpaz2017",
+    "fwt.lopezpaz2017",
+    "raa.michel2023",
+    "raf.michel2023",
+    "split.lost",
+    "split.confusion",
+)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What every command that reads results takes: the companions of a matrix file, and how to read it."""
+
+    classes: Annotated[
+        str | None, typer.Option(help="New classes of each task: 50,10,10; one number stands for every task.")
+    ] = None
+    samples: Annotated[
+        str | None, typer.Option(help="Test samples of each task: 100,80; one number stands for every task.")
+    ] = None
+    untrained: Annotated[Path | None, typer.Option(help="File with the untrained learner's scores, one a task.")] = None
+    joint: Annotated[Path | None, typer.Option(help="Matrix file of the learner retrained on all data seen.")] = None
+    unit: Annotated[
+        Literal["auto", "fraction", "percent", "raw"],
+        typer.Option(help="Unit of the scores in a matrix file; auto reads scores above 1 as percent."),
+    ] = "auto"
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="The scores of a matrix file are errors (RMSE, loss).")
+    ] = False
+    tool: Annotated[str | None, typer.Option(help="Which tool wrote PATH, where detection must not decide.")] = None
+
+    def runs(self, paths: Sequence[Path]) -> tuple[Run, ...]:
+        """Read every path, give each run its joint learner's, and say on stderr what was taken for what."""
+        companions = {
+            "classes": whole_numbers(self.classes, "--classes"),
+            "samples": whole_numbers(self.samples, "--samples"),
+            "untrained": self.untrained,
+            "joint": self.joint,
+            "unit": None if self.unit == "auto" else self.unit,
+        }
+        given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
+        runs = attach_joint(run for path in paths for run in load(path, tool=self.tool, **given))
+        if self.lower_is_better:
+            runs = tuple(replace(run, higher_is_better=False) for run in runs)
+        for note in dict.fromkeys(note for run in runs for note in run.notes):
+            say(note)
+        return runs
+
+    def groups(self, paths: Sequence[Path]) -> tuple[Group, ...]:
+        """Read every path and sort the runs into groups over seeds."""
+        return group(self.runs(paths))
+
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(help="Run folders, experiments, matrix files (.csv .npy .npz .json), other tools' results."),
+]
+
+
+def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Inputs`, one by one, in the place of its parameter `inputs`."""
+    hints = get_type_hints(Inputs, include_extras=True)
+    own = inspect.signature(command, eval_str=True)
+    spread = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
+        for f in fields(Inputs)
+        if f.name not in own.parameters
+    ]
+    before = [p for p in own.parameters.values() if p.name != "inputs"]
+    signature = own.replace(parameters=[p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in before] + spread)
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        inputs = Inputs(**{p.name: given.pop(p.name) for p in spread})
+        command(**given, inputs=inputs)
+
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    return called
+
+
+def chosen_metrics(names: Sequence[str] | None) -> list[Metric]:
+    """Resolve `-m` options, each metric once, in order."""
+    wanted = {m.card.id: m for name in names or DEFAULT_METRICS for m in registry.resolve(name)}
+    return list(wanted.values())
+
+
+def read_reference(name: str) -> Any:
+    """Return a reference's name, or the matrix in the file of that name."""
+    from recollect.metrics.reference import REFERENCES
+
+    if name in REFERENCES:
+        return name
+    if not Path(name).exists():
+        raise UsageError(
+            f"unknown reference {name!r}: expected {', '.join(REFERENCES)}, or a matrix file; there is no such file."
+        )
+    return group(load(Path(name)))[0].matrix.at(0)
+
+
+def whole_numbers(text: str | None, option: str) -> list[int] | None:
+    """Parse 10,10,10.
+
+    >>> whole_numbers("50, 10,10", "--classes")
+    [50, 10, 10]
+    """
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{option} takes whole numbers with commas between, such as 10,10,10; got {text!r}.") from None
+
+
+def say(note: str) -> None:
+    """Tell the user something beside the answer."""
+    print(f"note: {note}", file=sys.stderr)

@@ -1,0 +1,106 @@
+"""``recollect score``: metrics of runs or of a matrix file, over seeds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from recollect.cli import options, output
+from recollect.errors import NotComputable
+from recollect.metrics import registry
+from recollect.report.summary import Line, summarise
+from recollect.report.text import Table, interval, shown
+
+
+@options.takes_inputs
+def score(
+    paths: options.Paths,
+    metric: options.Metrics = None,
+    curve: Annotated[bool, typer.Option("--curve", help="Show the value after every task, too.")] = False,
+    method: options.Interval = "t",
+    window: Annotated[int, typer.Option("--window", help="Evaluations in a window, for anytime.windowed_*.")] = 10,
+    reference: options.Reference = "uniform",
+    as_json: options.AsJson = False,
+    as_csv: options.AsCsv = False,
+    as_md: options.AsMarkdown = False,
+    as_latex: options.AsLatex = False,
+    *,
+    inputs: options.Inputs,
+) -> None:
+    """Compute metrics of runs, or of a matrix file, with intervals over seeds.
+
+    Undefined is shown as a dash with its reason. A metric asked for by its id that cannot be computed from what
+    is there (a missing cell, a missing companion input) ends with exit code 1.
+
+    Example: recollect score results.csv --classes 10,10,10,10,10 -m forgetting -m raf.michel2023 --json
+    """
+    format = output.one_format(json=as_json, csv=as_csv, md=as_md, latex=as_latex)
+    metrics = options.chosen_metrics(metric)
+    groups = inputs.groups(paths)
+    lines = summarise(
+        groups,
+        metrics,
+        curve=curve,
+        method=method,
+        reference=options.read_reference(reference),
+        window=window,
+    )
+    if format == "json":
+        output.show_json([line.as_dict() for line in lines])
+    else:
+        # The default set is a suggestion: what lacks an input is named once, not shown as a row of dashes.
+        kept = lines if metric else [line for line in lines if not line.missing]
+        output.show(_table(kept, curve), format)
+    if format == "text":
+        _explain(lines)
+    _refuse_missing(lines, asked={registry.get(m).card.id for m in metric or () if "." in m})
+
+
+def _table(lines: list[Line], curve: bool) -> Table:
+    several = len({(line.group.learner, line.group.stream) for line in lines}) > 1
+    columns = (*(("learner", "stream") if several else ()), "metric", "value", "95 % interval", "sd", "n")
+    rows = [
+        (
+            *((line.group.learner, line.group.stream) if several else ()),
+            line.id,
+            shown(float(line.estimate.value)),
+            interval(float(line.estimate.low), float(line.estimate.high)),
+            shown(float(line.estimate.sd)),
+            str(line.estimate.n),
+            *((" ".join(shown(v) for v in np.atleast_1d(line.curve.value)),) if line.curve else ()),
+        )
+        for line in lines
+    ]
+    first_number = len(columns) - 4
+    title = "" if several or not lines else f"{lines[0].group.learner} on {lines[0].group.stream}"
+    return Table(
+        columns + (("after each task",) if curve else ()),
+        tuple(rows),
+        right=tuple(range(first_number, len(columns))),
+        title=title,
+    )
+
+
+def _explain(lines: list[Line]) -> None:
+    """Say once why something is undefined, and what was assumed."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for line in lines:
+        if line.reason:
+            by_reason.setdefault(line.reason, {})[line.id] = None
+    for reason, ids in by_reason.items():
+        options.say(f"no value of {', '.join(ids)}: {reason}")
+    said = {note for line in lines for run in line.group.runs for note in run.notes}
+    for note in dict.fromkeys(note for line in lines for note in line.notes if note not in said):
+        options.say(note)
+
+
+def _refuse_missing(lines: list[Line], asked: set[str]) -> None:
+    lacking = [line for line in lines if line.missing and line.id in asked and line.reason]
+    if lacking:
+        first = lacking[0]
+        raise NotComputable(
+            f"{first.id} cannot be computed for {first.group.learner} on {first.group.stream}: it {first.reason}."
+            + (f" ({len(lacking) - 1} more such lines.)" if len(lacking) > 1 else "")
+        )

@@ -1,0 +1,163 @@
+"""Learners against each other, over the seeds and streams they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recollect.errors import NotComputable
+from recollect.metrics import Metric, evaluate, registry
+from recollect.report.summary import Line, summarise
+from recollect.runs import Group
+from recollect.stats import (
+    Pairwise,
+    Plateau,
+    Ranks,
+    compare_all,
+    find_plateau,
+    friedman_nemenyi,
+    require_same_stream,
+)
+
+# The curve whose plateau tells where a learner stopped accumulating knowledge (Michel et al. 2023, 5.3).
+PLATEAU_CURVE = "raa.michel2023"
+
+
+@dataclass(frozen=True)
+class StreamComparison:
+    """The learners of one stream: each one's estimate, every pair, and where each stops rising."""
+
+    stream: str
+    lines: tuple[Line, ...]
+    labels: tuple[str, ...]
+    pairs: tuple[Pairwise, ...]
+    plateaus: tuple[Plateau | None, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One metric over all streams; `ranks` where several streams have the same learners."""
+
+    metric: Metric
+    streams: tuple[StreamComparison, ...]
+    ranks: Ranks | None
+    notes: tuple[str, ...]
+
+
+def compare(
+    groups: Sequence[Group],
+    metric: Metric,
+    *,
+    unpaired: bool = False,
+    different_streams: bool = False,
+    method: str = "t",
+    **params: Any,
+) -> Comparison:
+    """Compare learners, stream by stream, on paired seeds; refuse what cannot be compared unless told.
+
+    With `different_streams` all groups are compared as if they were on one stream, and the result says so.
+    """
+    if len(groups) < 2:
+        raise NotComputable(
+            "a comparison needs at least two learners; got "
+            + (f"one, {groups[0].learner} on {groups[0].stream}." if groups else "none.")
+        )
+    by_stream: dict[str, list[Group]] = {}
+    for group in groups:
+        by_stream.setdefault("all streams" if different_streams else group.stream, []).append(group)
+    if all(len(members) < 2 for members in by_stream.values()):
+        raise NotComputable(
+            f"every group is alone on its stream ({', '.join(by_stream)}): their scores answer different"
+            " questions. Compare learners of one stream, or say that different streams may be compared."
+        )
+    streams = tuple(
+        _one_stream(name, members, metric, unpaired, different_streams, method, params)
+        for name, members in by_stream.items()
+    )
+    ranks, notes = _ranks(streams, metric)
+    return Comparison(metric, streams, ranks, notes)
+
+
+def _one_stream(
+    stream: str,
+    groups: Sequence[Group],
+    metric: Metric,
+    unpaired: bool,
+    different_streams: bool,
+    method: str,
+    params: dict[str, Any],
+) -> StreamComparison:
+    labels = tuple(_labels(groups))
+    notes = dict[str, None]()
+    for other in groups[1:]:
+        noted = require_same_stream(_fingerprints(groups[0]), _fingerprints(other), allow=different_streams)
+        if noted:
+            notes[noted] = None
+    lines = tuple(summarise(groups, [metric], method=method, **params))
+    scores = {
+        label: _by_seed(group, evaluate(group.matrix, metric, **params).value)
+        for label, group in zip(labels, groups, strict=True)
+    }
+    higher = lines[0].better == "higher"
+    pairs = compare_all(scores, unpaired=unpaired, method=method, higher_is_better=higher)
+    plateaus = tuple(_plateau(group) for group in groups)
+    return StreamComparison(stream, lines, labels, pairs, plateaus, tuple(notes))
+
+
+def _fingerprints(group: Group) -> dict[Any, str | None]:
+    return {
+        _seed_key(i, seed): run.fingerprint for i, (seed, run) in enumerate(zip(group.seeds, group.runs, strict=True))
+    }
+
+
+def _by_seed(group: Group, values: np.ndarray[Any, Any]) -> dict[Any, float]:
+    return {_seed_key(i, seed): float(v) for i, (seed, v) in enumerate(zip(group.seeds, values, strict=True))}
+
+
+def _seed_key(place: int, seed: int | None) -> Any:
+    # Runs without a seed are paired by their place, as rows of a table would be.
+    return f"run {place}" if seed is None else seed
+
+
+def _labels(groups: Sequence[Group]) -> list[str]:
+    """Learner names, with what differs in their configurations (or their stream) where a name occurs twice."""
+    names = [g.learner for g in groups]
+    labels: list[str] = []
+    for group in groups:
+        twins = [g for g in groups if g.learner == group.learner]
+        label = group.learner
+        if names.count(group.learner) > 1:
+            differs = {
+                k: v
+                for k, v in group.learner_config.items()
+                if any(json.dumps(t.learner_config.get(k)) != json.dumps(v) for t in twins)
+            }
+            config = ", ".join(f"{k}={v}" for k, v in differs.items())
+            label += f" ({config or group.stream})"
+        labels.append(label if label not in labels else f"{label} #{labels.count(label) + 1}")
+    return labels
+
+
+def _plateau(group: Group) -> Plateau | None:
+    curves = evaluate(group.matrix, registry.get(PLATEAU_CURVE), curve=True).curve
+    if curves is None or np.isnan(curves).all():
+        return None
+    return find_plateau(curves)
+
+
+def _ranks(streams: Sequence[StreamComparison], metric: Metric) -> tuple[Ranks | None, tuple[str, ...]]:
+    if len(streams) < 2:
+        return None, ()
+    shared = [label for label in streams[0].labels if all(label in s.labels for s in streams)]
+    if len(shared) < 2:
+        return None, ("no ranks over streams: they have fewer than two learners in common",)
+    table = np.array([[s.lines[s.labels.index(label)].estimate.value for label in shared] for s in streams])
+    if np.isnan(table).any():
+        return None, (f"no ranks over streams: {metric.card.id} has no value for some learner",)
+    higher = streams[0].lines[0].better == "higher"
+    return friedman_nemenyi(table, shared, higher_is_better=higher), ()

@@ -1,0 +1,72 @@
+"""Bounds that a pipeline must keep, and whether it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from recollect.metrics import Metric
+from recollect.report.summary import Line, number, summarise
+from recollect.report.text import interval, shown
+from recollect.runs import Group
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A metric must stay below ("max") or above ("min") a value."""
+
+    metric: Metric
+    side: Literal["max", "min"]
+    value: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a group keeps a bound, and the sentence that says it."""
+
+    bound: Bound
+    line: Line
+    holds: bool
+    sentence: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.line.id,
+            "learner": self.line.group.learner,
+            "stream": self.line.group.stream,
+            "side": self.bound.side,
+            "bound": self.bound.value,
+            "value": number(self.line.estimate.value),
+            "low": number(self.line.estimate.low),
+            "high": number(self.line.estimate.high),
+            "n": int(self.line.estimate.n),
+            "holds": self.holds,
+            "sentence": self.sentence,
+        }
+
+
+def judge(groups: Sequence[Group], bounds: Sequence[Bound], *, sure: bool = False, **params: Any) -> list[Verdict]:
+    """Check every bound for every group. What cannot be computed, or not surely, does not hold."""
+    return [_judge_one(bound, line, sure) for bound in bounds for line in summarise(groups, [bound.metric], **params)]
+
+
+def _judge_one(bound: Bound, line: Line, sure: bool) -> Verdict:
+    who = f"{line.id} of {line.group.learner} on {line.group.stream}"
+    limit = f"the {'largest' if bound.side == 'max' else 'smallest'} allowed, {bound.value:g}"
+    made = line.estimate
+    value = float(made.value)
+    if np.isnan(value):
+        return Verdict(bound, line, False, f"{who} cannot be checked: {line.reason}.")
+    said = f"{who} is {shown(value)}"
+    if sure:
+        end = float(made.high if bound.side == "max" else made.low)
+        if np.isnan(end):
+            return Verdict(bound, line, False, f"{said}, from {made.n} run: one seed gives no interval to be sure by.")
+        said += f" {interval(float(made.low), float(made.high))}, n = {made.n}"
+        value = end
+    holds = value <= bound.value if bound.side == "max" else value >= bound.value
+    word = "within" if holds else "beyond"
+    return Verdict(bound, line, holds, f"{said}: {word} {limit}.")

@@ -1,0 +1,104 @@
+"""Metrics of groups of runs, over their seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.metrics import Metric, Outcome, evaluate
+from recollect.runs import Group
+from recollect.stats import Estimate, estimate
+
+
+@dataclass(frozen=True)
+class Line:
+    """One metric of one group: the estimate over seeds, the curve's if it was asked for, and what to know of it.
+
+    `missing` is True where a cell or an input was not given, False where the formula itself has no value.
+    """
+
+    group: Group
+    metric: Metric
+    estimate: Estimate
+    curve: Estimate | None
+    reason: str | None
+    missing: bool
+    notes: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        return self.metric.card.id
+
+    @property
+    def better(self) -> str:
+        """Which direction is better, for the group's scores."""
+        card = self.metric.card
+        turned = card.kind == "level" and not self.group.matrix.higher_is_better
+        return {"higher": "lower", "lower": "higher"}[card.better] if turned else card.better
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a program reads: numbers, null where undefined."""
+        line: dict[str, Any] = {
+            "id": self.id,
+            "learner": self.group.learner,
+            "stream": self.group.stream,
+            "value": number(self.estimate.value),
+            "reason": self.reason,
+            "n": int(self.estimate.n),
+            "low": number(self.estimate.low),
+            "high": number(self.estimate.high),
+            "sd": number(self.estimate.sd),
+            "method": self.estimate.method,
+            "level": self.estimate.level,
+            "better": self.better,
+            "seeds": list(self.group.seeds),
+            "notes": list(self.notes),
+        }
+        if self.curve is not None:
+            line["curve"] = [number(v) for v in np.atleast_1d(self.curve.value)]
+            line["curve_low"] = [number(v) for v in np.atleast_1d(self.curve.low)]
+            line["curve_high"] = [number(v) for v in np.atleast_1d(self.curve.high)]
+        return line
+
+
+def summarise(
+    groups: Iterable[Group],
+    metrics: Sequence[Metric],
+    *,
+    curve: bool = False,
+    method: str = "t",
+    **params: Any,
+) -> list[Line]:
+    """Estimate each metric for each group, over its seeds.
+
+    A seed whose value is NaN is left out and said; n counts the seeds that stand behind the number.
+    """
+    return [
+        _line(group, evaluate(group.matrix, metric, curve=curve, **params), method)
+        for group in groups
+        for metric in metrics
+    ]
+
+
+def _line(group: Group, outcome: Outcome, method: str) -> Line:
+    over_seeds = estimate(outcome.value, method=method)
+    notes = [*outcome.notes]
+    if outcome.reason is None:
+        reason = None
+    elif np.isnan(over_seeds.value):
+        reason = outcome.reason
+    else:
+        reason = None
+        notes.append(f"a seed without a value: {outcome.reason}")
+    notes += [note for note in over_seeds.notes if reason is None]
+    curve = None if outcome.curve is None else estimate(outcome.curve, method=method)
+    return Line(group, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+
+
+def number(value: float | Array) -> float | None:
+    """A JSON number: null for NaN."""
+    return None if np.isnan(value) else float(value)
