@@ -84,11 +84,9 @@ NOTES = {
         forgetting_one_task_short,
     ),
     ("continuum", "Logger.accuracy"): Note("Given the seen tasks only; it pools whatever was logged last."),
-    ("continuum", "Logger.average_incremental_accuracy"): Note(POOLED, pooled_over_time),
     ("continuum_main", "Logger.accuracy"): Note(
         "Given the seen tasks only; it pools whatever was logged last."
     ),
-    ("continuum_main", "Logger.average_incremental_accuracy"): Note(POOLED, pooled_over_time),
     ("capymoa", "accuracy_all_avg"): Note(
         "The mean of every cell of R, future tasks too.", lambda p: p.R.mean()
     ),
@@ -117,7 +115,6 @@ NOTES = {
         "score minus itself, 0.",
         lambda p: 0.0,
     ),
-    ("pycil", "Average Accuracy (CNN)"): Note(POOLED, pooled_over_time),
     ("delange", "WP10"): Note(
         "A shortcut written for drops is inherited for rises: a start lower than an earlier value of the "
         "window is skipped, so a rise that begins in the last 9 evaluations can be missed.",
@@ -148,6 +145,8 @@ READ = (
         "Its page says `fwt.begin_docs`. Domain-incremental only.",
     ),
     Read("BeGin", "ff3cbdc", "intransigence", "intransigence.begin"),
+    Read("PILOT", "17a8ea4", "Forgetting (CNN)", "forgetting.pycil", "The lines of PyCIL's trainer."),
+    Read("PILOT", "17a8ea4", "Average Accuracy (CNN)", "acc.incremental_pooled", "The lines of PyCIL's trainer."),
     Read("CLsurvey", "1599657", "avg_forgetting", "forgetting.clsurvey"),
     Read(
         "i-Blurry",

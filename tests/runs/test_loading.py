@@ -125,7 +125,7 @@ def test_the_unit_can_be_declared(tmp_path):
 @pytest.mark.parametrize(
     ("companions", "words"),
     [
-        ({"classes": [2]}, "1 classes were given"),
+        ({"classes": [2, 2, 2]}, "3 classes were given"),
         ({"samples": [1, 2, 3]}, "3 samples were given"),
         ({"names": ["a"]}, "1 names were given"),
         ({"untrained": [0.1]}, "1 untrained scores"),

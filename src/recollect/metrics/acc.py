@@ -10,6 +10,7 @@ import numpy as np
 from recollect.matrix import Array
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.layout import counts_or_nan, running_sum
 from recollect.metrics.sweep import Sweep
 
 
@@ -21,6 +22,7 @@ from recollect.metrics.sweep import Sweep
     kind="level",
     bounds=(0, 1),
     equals="acc.pooled when all test sets have the same size",
+    printed_by=("CapyMOA", "GEM", "A-GEM", "online-continual-learning", "Renate", "BeGin"),
 )
 def average(s: Sweep) -> Array:
     """Mean score now over the tasks seen so far: every task weighs the same (AA, AP, ACC).
@@ -45,9 +47,10 @@ def average(s: Sweep) -> Array:
     better="higher",
     kind="level",
     bounds=(0, 1),
+    printed_by=("CapyMOA", "online-continual-learning"),
 )
 def incremental(s: Sweep) -> Array:
-    """Mean over time of the average score so far (AIA): early rows, with few tasks, weigh as much as late ones.
+    """Mean over time of the average score so far (AIA): early rows weigh as much as late ones.
 
     >>> incremental([[.8, .1], [.6, .9]])
     0.775
@@ -56,7 +59,7 @@ def incremental(s: Sweep) -> Array:
     --------
     continual_average : every cell weighs the same, so late rows weigh more.
     """
-    return np.cumsum(s.seen_sum / s.n_seen, axis=0) / np.arange(1, s.P + 1)[:, None]
+    return running_sum(s.seen_sum / s.n_seen) / np.arange(1, s.P + 1)[:, None]
 
 
 @metric(
@@ -66,6 +69,7 @@ def incremental(s: Sweep) -> Array:
     better="higher",
     kind="level",
     bounds=(0, 1),
+    printed_by=("pyCLAD", "Continuum"),
 )
 def continual_average(s: Sweep) -> Array:
     """Mean of the lower triangle with the diagonal (CA): every evaluation of a seen task weighs the same.
@@ -77,7 +81,7 @@ def continual_average(s: Sweep) -> Array:
     --------
     incremental : every row weighs the same.
     """
-    return np.cumsum(s.seen_sum, axis=0) / np.cumsum(s.n_seen, axis=0)
+    return running_sum(s.seen_sum) / np.cumsum(s.n_seen, axis=0)
 
 
 @metric(
@@ -106,6 +110,7 @@ def learning(s: Sweep) -> Array:
     kind="level",
     bounds=(0, 1),
     equals="acc.average when all test sets have the same size",
+    printed_by=("Avalanche", "Continuum", "Renate"),
 )
 def pooled(s: Sweep) -> Array:
     """Score now over all test samples of the seen tasks thrown together: large tasks weigh more.
@@ -117,8 +122,39 @@ def pooled(s: Sweep) -> Array:
     --------
     average : every task weighs the same.
     """
-    n = s.need("n_samples")[:, None]
-    return s.each_row(lambda r: (s.R[r, : s.seen[r]] * n[: s.seen[r]]).sum(0) / n[: s.seen[r]].sum())
+    n = s.need("n_samples")
+
+    def over_samples(r: int) -> Array:
+        sizes, scores = n[: s.seen[r]], s.R[r, : s.seen[r]]
+        right = sizes @ scores if n.ndim == 1 else (sizes * scores).sum(0)
+        share: Array = right / sizes.sum(0)
+        return share
+
+    return s.each_row(over_samples)
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{i\le k}\frac{\sum_{j\le i}n_jR_{ij}}{\sum_{j\le i}n_j}",
+    source="PyCIL (Average Accuracy); Continuum (average_incremental_accuracy)",
+    reads=Cells.LOWER,
+    needs=("n_samples",),
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    printed_by=("Continuum", "PyCIL", "PILOT"),
+    equals="acc.incremental when all test sets have the same size",
+)
+def incremental_pooled(s: Sweep) -> Array:
+    """Mean over time of the pooled score: what PyCIL calls average accuracy.
+
+    >>> round(incremental_pooled([[.8, .1], [.6, .9]], n_samples=[300, 100]), 6)
+    0.7375
+
+    See Also
+    --------
+    incremental : every task weighs the same.
+    """
+    return np.cumsum(pooled.formula(s), axis=0) / np.arange(1, s.P + 1)[:, None]
 
 
 @metric(
@@ -129,17 +165,18 @@ def pooled(s: Sweep) -> Array:
     kind="level",
     bounds=(0, 1),
     undefined="no task has been evaluated after the row that follows its learning",
+    printed_by=("ContinualEvaluation",),
 )
 def minimum(s: Sweep) -> Array:
     """Mean over earlier tasks of the lowest score since each was learned (min-ACC).
 
-    The row right after learning does not compete (De Lange et al.: strictly later evaluations). Rows inside tasks
-    count where they were evaluated: the more often one looks, the lower it can be.
+    The row right after learning does not compete (De Lange et al.: strictly later evaluations). Rows inside
+    tasks count where they were evaluated: the more often one looks, the lower it can be.
 
     >>> round(minimum([[.8, .1, .1], [.3, .9, .1], [.6, .7, .9]]), 6)
     0.5
     """
-    return _lowest_sum(s) / _n_after(s)
+    return s.lowest_sum / _n_after(s)
 
 
 @metric(
@@ -149,6 +186,8 @@ def minimum(s: Sweep) -> Array:
     better="higher",
     kind="level",
     bounds=(0, 1),
+    undefined="no earlier task has been evaluated after the row that follows its learning",
+    printed_by=("ContinualEvaluation",),
 )
 def worst_case(s: Sweep) -> Array:
     """Newest task's score now and the earlier tasks' lowest scores, every task weighing the same (WC-ACC).
@@ -162,25 +201,11 @@ def worst_case(s: Sweep) -> Array:
     """
     newest = s.each_row(lambda r: s.R[r, s.seen[r] - 1])
     k = s.n_seen
-    lowest = _lowest_sum(s) / np.maximum(np.nan_to_num(_n_after(s)), 1)
-    return newest / k + (1 - 1 / k) * lowest
+    # A single task has no others, and the second part no weight.
+    others = np.where(k == 1, 0, s.lowest_sum / _n_after(s))
+    return newest / k + (1 - 1 / k) * others
 
 
 def _n_after(s: Sweep) -> Array:
-    counts = s.after_learning[s.ends].sum(1, keepdims=True).astype(np.float64)
-    counts[counts == 0] = np.nan
-    return counts
-
-
-def _lowest_sum(s: Sweep) -> Array:
-    """Sum over tasks of the lowest score after learning, at each end-of-task row."""
-    out = np.empty((s.P, s.N))
-    low = np.full((s.T, s.N), np.inf)
-    done = s.after_learning.sum(1)
-    row = 0
-    for r, end in enumerate(s.ends):
-        for row in range(row, end + 1):
-            np.minimum(low[: done[row]], s.all_rows[row, : done[row]], out=low[: done[row]])
-        row = end + 1
-        out[r] = low[: done[end]].sum(0)
-    return out
+    """Count the tasks that have an evaluation after learning, at each end-of-task row; NaN where none has."""
+    return counts_or_nan(s.after_learning[s.ends].sum(1))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
 from recollect.matrix import Array
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.sweep import Sweep, Undefined
+from recollect.metrics.layout import counts_or_nan, running_sum
+from recollect.metrics.sweep import Sweep
 
 
 @metric(
@@ -26,9 +31,9 @@ def average(s: Sweep) -> Array:
     >>> average([[.2, 0], [.8, 0], [.7, .5], [.6, .9]], learned_at=[1, 3])
     0.5875
     """
-    means = _begun_mean(s)
     upto = np.array(s.ends)
-    return np.cumsum(means, axis=0)[upto] / (upto + 1)[:, None]
+    mean: Array = running_sum(s.begun_mean)[upto] / (upto + 1)[:, None]
+    return mean
 
 
 @metric(
@@ -41,24 +46,20 @@ def average(s: Sweep) -> Array:
     bounds=(0, 1),
     undefined="no samples had been seen yet",
     equals="anytime.average when evaluations are equally spaced from the first one on",
+    printed_by=("CapyMOA", "i-Blurry"),
 )
 def auc(s: Sweep) -> Array:
     """Area under the curve of the mean over tasks begun so far, over samples seen, divided by all samples.
 
-    Rectangles, each evaluation standing for the samples that led to it; an evaluation before any sample has no
-    width. Koh et al. pool the test samples of the seen classes, which is the same for test sets of one size.
+    Rectangles, each evaluation standing for the samples that led to it; an evaluation before any sample has
+    no width. Koh et al. pool the test samples of the seen classes: the same for test sets of one size.
 
     >>> auc([[.2, 0], [.8, 0], [.7, .5], [.6, .9]], learned_at=[1, 3], steps=[10, 20, 30, 70])
     0.6571428571428571
     """
     steps = s.need("steps")
     widths = np.diff(steps, prepend=0.0)
-    if steps[-1] == 0:
-        raise Undefined("no samples had been seen at any row")
-    upto = np.array(s.ends)
-    total = steps[upto][:, None].copy()
-    total[total == 0] = np.nan
-    area: Array = np.cumsum(_begun_mean(s) * widths[:, None], axis=0)[upto] / total
+    area: Array = running_sum(s.begun_mean * widths[:, None])[s.ends] / counts_or_nan(steps[s.ends])
     return area
 
 
@@ -70,6 +71,7 @@ def auc(s: Sweep) -> Array:
     kind="difference",
     bounds=(0, 1),
     parameters=("window",),
+    printed_by=("ContinualEvaluation",),
 )
 def windowed_forgetting(s: Sweep, window: int = 10) -> Array:
     """Largest drop inside any window of `window` evaluations, mean over the tasks begun so far.
@@ -81,7 +83,7 @@ def windowed_forgetting(s: Sweep, window: int = 10) -> Array:
     --------
     windowed_plasticity : the largest rise.
     """
-    return _windowed(s, window, sign=1)
+    return _windowed(s, window, np.maximum)
 
 
 @metric(
@@ -99,30 +101,61 @@ def windowed_plasticity(s: Sweep, window: int = 10) -> Array:
     >>> round(windowed_plasticity([[.8, 0], [.3, .2], [.7, .8]], learned_at=[0, 2]), 6)
     0.5
     """
-    return _windowed(s, window, sign=-1)
+    return _windowed(s, window, np.minimum)
 
 
-def _begun_mean(s: Sweep) -> Array:
-    """Mean over the tasks begun so far, at every row; shape (S, N)."""
-    begun = s.begun.sum(1)
-    return np.array([s.all_rows[row, :n].sum(0) / n for row, n in enumerate(begun)])
+def _windowed(s: Sweep, window: int, better: np.ufunc) -> Array:
+    """Mean over tasks of the largest change between two evaluations fewer than `window` apart.
 
-
-def _windowed(s: Sweep, window: int, sign: int) -> Array:
-    if window < 2:
-        raise Undefined(f"a window of {window} evaluations holds no change; give at least 2")
+    `better` is np.maximum for drops (from the highest score in the window to the one now) and np.minimum for
+    rises.
+    """
+    if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 2:
+        raise UsageError(f"window must be a whole number of evaluations, at least 2; got {window!r}.")
     begun = s.begun.sum(1)
     largest = np.zeros((s.T, s.N))
     out = np.empty((s.P, s.N))
     ends = {end: r for r, end in enumerate(s.ends)}
-    for row, n in enumerate(begun):
-        now = s.all_rows[row]
-        # A task's first evaluation counts too: if it is missing, so is the value.
-        largest[:n] += 0 * now[:n]
-        for back in range(1, min(window, row + 1)):
-            m = begun[row - back]
-            change = sign * (s.all_rows[row - back, :m] - now[:m])
-            np.maximum(largest[:m], change, out=largest[:m])
+    for row, extreme in enumerate(_extremes(s, begun, int(window) - 1, better)):
+        seen = begun[row]
+        before_and_now = (extreme, s.all_rows[row, :seen])
+        change = np.subtract(*(before_and_now if better is np.maximum else before_and_now[::-1]), out=extreme)
+        np.maximum(largest[:seen], change, out=largest[:seen])
         if row in ends:
-            out[ends[row]] = largest[:n].sum(0) / n
+            out[ends[row]] = largest[:seen].sum(0) / seen
     return out
+
+
+def _extremes(s: Sweep, begun: NDArray[np.intp], length: int, better: np.ufunc) -> Iterator[Array]:
+    """Yield, for each row, the best of the `length` evaluations before it of each task begun, to be overwritten.
+
+    Rows are cut into blocks of `length`. A window is the end of one block and the beginning of the next, so
+    it takes the best of two running extremes, however long it is.
+    """
+    S = len(s.all_rows)
+    length = min(length, max(S - 1, 1))
+    scratch = np.empty((s.T, s.N))
+    block_so_far = np.empty((s.T, s.N))
+    nothing = -np.inf if better is np.maximum else np.inf
+    end_of_block = np.empty((length, s.T, s.N))
+    in_last_block = 0
+    for row in range(S):
+        place, seen = row % length, begun[row]
+        if place == 0:
+            block_so_far.fill(nothing)
+            if row > 0:
+                in_last_block = begun[row - 1]
+                _from_the_end(s.all_rows[row - length : row], begun[row - length : row], better, end_of_block)
+        better(end_of_block[place, :in_last_block], block_so_far[:in_last_block], out=scratch[:in_last_block])
+        scratch[in_last_block:seen] = block_so_far[in_last_block:seen]
+        yield scratch[:seen]
+        better(block_so_far[:seen], s.all_rows[row, :seen], out=block_so_far[:seen])
+
+
+def _from_the_end(rows: Array, begun: NDArray[np.intp], better: np.ufunc, out: Array) -> None:
+    """Write into out[i] the best of rows[i:] of each task, counting a task from the row in which it has begun."""
+    out[-1, : begun[-1]] = rows[-1, : begun[-1]]
+    for i in range(len(rows) - 2, -1, -1):
+        n = begun[i]
+        better(out[i + 1, :n], rows[i, :n], out=out[i, :n])
+        out[i, n : begun[-1]] = out[i + 1, n : begun[-1]]

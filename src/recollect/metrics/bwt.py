@@ -7,6 +7,7 @@ import numpy as np
 from recollect.matrix import Array
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.layout import counts_or_nan, running_sum
 from recollect.metrics.sweep import Sweep
 
 _NO_EARLIER = "backward transfer needs an earlier task: there is none yet"
@@ -19,7 +20,7 @@ _NO_EARLIER = "backward transfer needs an earlier task: there is none yet"
     better="higher",
     kind="difference",
     undefined=_NO_EARLIER,
-    printed_by=("Continuum", "CapyMOA"),
+    printed_by=("Continuum (main branch)", "CapyMOA"),
 )
 def diazrodriguez2018(s: Sweep) -> Array:
     """Mean change since right after learning, over every later row of every task.
@@ -32,7 +33,7 @@ def diazrodriguez2018(s: Sweep) -> Array:
     lopezpaz2017 : the last row only.
     pyclad_code : from row to row, not from right after learning.
     """
-    return -np.cumsum(s.since_own, axis=0) / _pairs(np.nan_to_num(s.n_own))
+    return -running_sum(s.since_own) / _pairs(np.nan_to_num(s.n_own))
 
 
 @metric(
@@ -42,7 +43,7 @@ def diazrodriguez2018(s: Sweep) -> Array:
     better="higher",
     kind="difference",
     undefined=_NO_EARLIER,
-    printed_by=("Avalanche", "Renate", "Mammoth"),
+    printed_by=("Avalanche", "Mammoth", "Renate"),
     equals="-forgetting.first",
 )
 def lopezpaz2017(s: Sweep) -> Array:
@@ -94,7 +95,7 @@ def pyclad_code(s: Sweep) -> Array:
     """
     change = s.before_sum.copy()
     change[1:] -= s.seen_sum[:-1]
-    return np.cumsum(change, axis=0) / _pairs(np.nan_to_num(s.n_before))
+    return running_sum(change) / _pairs(np.nan_to_num(s.n_before))
 
 
 @metric(
@@ -105,7 +106,7 @@ def pyclad_code(s: Sweep) -> Array:
     kind="difference",
     bounds=(0, 1),
     undefined=_NO_EARLIER,
-    printed_by=("Continuum", "online-continual-learning"),
+    printed_by=("Continuum (main branch)", "online-continual-learning"),
 )
 def positive(s: Sweep) -> Array:
     """Backward transfer of `diazrodriguez2018` where it is positive, else 0.
@@ -124,10 +125,10 @@ def positive(s: Sweep) -> Array:
     kind="ratio",
     bounds=(0, 1),
     undefined=_NO_EARLIER,
-    printed_by=("Continuum",),
+    printed_by=("Continuum (main branch)",),
 )
 def remembering(s: Sweep) -> Array:
-    """1 minus what `diazrodriguez2018` is below 0: 1 is a learner that forgets nothing. Scores must be fractions.
+    """1 minus what `diazrodriguez2018` is below 0 (REM): 1 is a learner that forgets nothing.
 
     >>> round(remembering([[.8, .1], [.6, .9]]), 6)
     0.8
@@ -137,6 +138,4 @@ def remembering(s: Sweep) -> Array:
 
 def _pairs(terms: Array) -> Array:
     """How many (row, earlier task) terms there have been up to each row; NaN where none."""
-    total = np.cumsum(terms, axis=0)
-    total[total == 0] = np.nan
-    return total
+    return counts_or_nan(np.cumsum(terms))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recollect.errors import MissingCells, UsageError
+from recollect.inputs import value_range
 from recollect.matrix import Array, ScoreMatrix, as_scores
-from recollect.metrics.cells import Cells, missing_cells
+from recollect.metrics.cells import Cells
+from recollect.metrics.missing import missing_cells
 from recollect.metrics.sweep import Sweep, Undefined
 
 Formula = Callable[..., Array]
@@ -50,9 +52,10 @@ class Card:
 class Metric:
     """A definition: callable on arrays, with a card.
 
-    ``metric(R)`` takes arrays of shape (..., T, T) as they are and gives (...); ``metric.curve(R)`` gives the value
-    after every task, (..., T). A cell that the formula reads and that is NaN raises MissingCells; where the
-    formula is undefined the value is NaN. `recollect.score` says the reason, and knows units and directions.
+    ``metric(R)`` takes arrays of shape (..., T, T) as they are and gives (...); ``metric.curve(R)`` gives the
+    value after every task, (..., T). A cell that the formula reads and that is NaN raises MissingCells; where
+    the formula is undefined the value is NaN. `recollect.score` says the reason, and knows units and
+    directions.
     """
 
     def __init__(self, card: Card, formula: Formula) -> None:
@@ -68,7 +71,7 @@ class Metric:
     def __call__(self, R: ArrayLike | ScoreMatrix, **inputs: Any) -> float | Array:
         matrix, params = self._matrix(R, inputs)
         values = self._defined(matrix, params)
-        self._refuse_missing(matrix, values[-1:], [len(values) - 1])
+        self._refuse_missing(matrix, values, [len(values) - 1])
         return _shaped(values[-1], matrix.lead)
 
     def curve(self, R: ArrayLike | ScoreMatrix, **inputs: Any) -> Array:
@@ -79,7 +82,7 @@ class Metric:
         return spread(values, Sweep.of(matrix), matrix.lead)
 
     def rows(self, matrix: ScoreMatrix, **params: Any) -> Array:
-        """Evaluate the formula on the planned rows of `matrix`, shape (P, N), in the direction of its scores."""
+        """Evaluate the formula on the planned rows, shape (P, N), in the direction of the scores."""
         values = self.formula(Sweep.of(matrix), **params)
         return -values if self.card.kind == "level" and not matrix.higher_is_better else values
 
@@ -90,35 +93,31 @@ class Metric:
             sweep = Sweep.of(matrix)
             return np.full((sweep.P, sweep.N), np.nan)
 
-    def _matrix(
-        self, R: ArrayLike | ScoreMatrix, inputs: dict[str, Any]
-    ) -> tuple[ScoreMatrix, dict[str, Any]]:
+    def _matrix(self, R: ArrayLike | ScoreMatrix, inputs: dict[str, Any]) -> tuple[ScoreMatrix, dict[str, Any]]:
         params = {k: inputs.pop(k) for k in self.card.parameters if k in inputs}
         if isinstance(R, ScoreMatrix):
             if inputs:
                 raise UsageError(f"a ScoreMatrix carries its own {', '.join(inputs)}; give it there.")
             return R, params
-        # An array is taken as it is: no percent is guessed, so a shifted matrix stays what the caller made it.
-        scores = {"R": R} | {
-            k: v for k, v in inputs.items() if k in ("b", "joint", "restricted") and v is not None
-        }
-        arrays = {k: as_scores(v, k) for k, v in scores.items()}
-        fractions = all(bool(((a >= 0) & (a <= 1) | np.isnan(a)).all()) for a in arrays.values())
+        # An array is taken as it is: no percent is guessed, so a shifted matrix stays as the caller made it.
+        arrays = {k: as_scores(inputs.pop(k), k) for k in ("b", "joint", "restricted") if inputs.get(k) is not None}
+        arrays["R"] = as_scores(R, "R")
+        low, high = value_range(list(arrays.values()))
+        given = {"unit": "fraction" if low >= 0 and high <= 1 else "raw", "orientation": "time_rows"}
         try:
-            given = {"unit": "fraction" if fractions else "raw", "orientation": "time_rows"} | inputs | arrays
-            return ScoreMatrix(**given), params
+            return ScoreMatrix(**(given | inputs | arrays)), params
         except TypeError as error:
-            raise UsageError(
-                f"{self.card.id}: {str(error).removeprefix('ScoreMatrix.__init__() ')}."
-            ) from None
+            raise UsageError(f"{self.card.id}: {str(error).removeprefix('ScoreMatrix.__init__() ')}.") from None
 
-    def _refuse_missing(self, matrix: ScoreMatrix, values: Array, rows: Any) -> None:
-        if not np.isnan(values).any():
-            return
-        for r, row in zip(rows, values, strict=True):
-            for run in np.flatnonzero(np.isnan(row)):
-                if cells := missing_cells(self.card, Sweep.of(matrix), r, int(run)):
-                    raise MissingCells(f"{self.card.id} reads {cells}, which was not evaluated (NaN).")
+    def _refuse_missing(self, matrix: ScoreMatrix, values: Array, rows: Iterable[int]) -> None:
+        for r in rows:
+            runs = np.flatnonzero(np.isnan(values[r]))
+            texts = missing_cells(self.card, Sweep.of(matrix), r, runs) if runs.size else []
+            run, cells = next(((n, text) for n, text in zip(runs, texts, strict=True) if text), (0, ""))
+            if cells:
+                index = [int(i) for i in np.unravel_index(run, matrix.lead)] if matrix.lead else []
+                of_run = f" of run {index[0] if len(index) == 1 else index}" if index else ""
+                raise MissingCells(f"{self.card.id} reads {cells}{of_run}, which was not evaluated (NaN).")
 
 
 def _shaped(values: Array, lead: tuple[int, ...]) -> float | Array:
@@ -165,7 +164,7 @@ def metric(
 ) -> Callable[[Formula], Metric]:
     """Register a formula under ``<module>.<function>``, with its card.
 
-    The formula takes a Sweep and gives its values at every planned row, shape (P, N); NaN where it is undefined.
+    The formula takes a Sweep and gives its values at every planned row, shape (P, N); NaN where undefined.
     """
 
     def register(formula: Formula) -> Metric:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.metrics.sweep import Sweep
-
-if TYPE_CHECKING:
-    from recollect.metrics.card import Card
 
 Mask = NDArray[np.bool_]
 
@@ -106,16 +102,26 @@ def _superdiagonal(s: Sweep, r: int) -> Mask:
     return mask
 
 
+def _over_all_rows(s: Sweep, planned: Mask) -> Mask:
+    mask = np.zeros((len(s.all_rows), s.T), bool)
+    mask[s.ends] = planned
+    return mask
+
+
+def _rows_upto(s: Sweep, r: int) -> Mask:
+    return np.arange(len(s.all_rows))[:, None] <= s.ends[r]
+
+
 def _after_learning(s: Sweep, r: int) -> Mask:
-    return s.after_learning[s.ends] & _upto(s, r)
+    return s.after_learning & _rows_upto(s, r)
 
 
 def _worst_case(s: Sweep, r: int) -> Mask:
-    return _after_learning(s, r) | _newest(s, r)
+    return _after_learning(s, r) | _over_all_rows(s, _newest(s, r))
 
 
 def _every_row(s: Sweep, r: int) -> Mask:
-    return s.begun[s.ends] & _upto(s, r)
+    return s.begun & _rows_upto(s, r)
 
 
 class Cells(Enum):
@@ -134,17 +140,17 @@ class Cells(Enum):
     UPPER = "the strict upper triangle"
     SUPERDIAGONAL = "each task's cell in the row before it is learned"
     AFTER_LEARNING = "every evaluation of a task after the one right after it was learned"
-    WORST_CASE = (
-        "every evaluation of a task after the one right after it was learned, and the newest task's cell"
-    )
+    WORST_CASE = "every evaluation of a task after the one right after it was learned, and the newest task's cell"
     EVERY_ROW = "every evaluation of the tasks seen so far, inside tasks too"
 
     def mask(self, sweep: Sweep, r: int) -> Mask:
-        """Return a (P, T) mask of what the value at planned row r reads."""
-        return _MASKS[self](sweep, r)
+        """Return a mask of shape (S, T): the cells of R that the value at planned row r reads."""
+        if self in _ROW_MASKS:
+            return _ROW_MASKS[self](sweep, r)
+        return _over_all_rows(sweep, _END_MASKS[self](sweep, r))
 
 
-_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
+_END_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
     Cells.NOW: _now_seen,
     Cells.NEWEST: _newest,
     Cells.DIAGONAL: _diagonal,
@@ -157,38 +163,10 @@ _MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
     Cells.SQUARE: _square,
     Cells.UPPER: _upper,
     Cells.SUPERDIAGONAL: _superdiagonal,
+}
+
+_ROW_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
     Cells.AFTER_LEARNING: _after_learning,
     Cells.WORST_CASE: _worst_case,
     Cells.EVERY_ROW: _every_row,
 }
-
-
-def missing_cells(card: Card, sweep: Sweep, r: int, run: int, most: int = 4) -> str:
-    """Name the cells that `card` reads at row r and that run lacks; empty if it lacks none."""
-    read = card.reads.mask(sweep, r)
-    lacking = np.argwhere(read & np.isnan(sweep.R[:, :, run]))
-    named = [f"R[{sweep.seen[row] - 1}, {task}]" for row, task in lacking]
-    if not named:
-        named = _missing_companions(card, sweep, r, run)
-    if len(named) > most:
-        named = [*named[:most], f"{len(named) - most} more"]
-    return named[0] if len(named) == 1 else " and ".join([", ".join(named[:-1]), named[-1]]) if named else ""
-
-
-def _missing_companions(card: Card, sweep: Sweep, r: int, run: int) -> list[str]:
-    k = sweep.seen[r]
-    if "b" in card.needs:
-        return [f"b[{j}]" for j in np.flatnonzero(np.isnan(sweep.need("b")[:k, run])) if j > 0]
-    if "joint" in card.needs:
-        diagonal = sweep.need("joint")[range(k), range(k), run]
-        wanted = card.reads.mask(sweep, r).any(0)[:k]
-        return [f"joint[{j}, {j}]" for j in np.flatnonzero(np.isnan(diagonal) & wanted)]
-    if "restricted" in card.needs:
-        A = sweep.need("restricted")[k - 1, :k, :k, run]
-        usable = np.arange(k)[:, None] <= np.arange(k)[None, :]
-        return [f"A[{k - 1}, {j}, {m}]" for j, m in np.argwhere(np.isnan(A) & usable)]
-    if card.reads in (Cells.EVERY_ROW, Cells.AFTER_LEARNING, Cells.WORST_CASE):
-        rows = sweep.all_rows[: sweep.ends[r] + 1, :, run]
-        read = sweep.begun if card.reads is Cells.EVERY_ROW else sweep.after_learning
-        return [f"task {j} in row {s}" for s, j in np.argwhere(np.isnan(rows) & read[: len(rows)])]
-    return []

@@ -1,4 +1,4 @@
-"""Which number is this? Every definition of a family on one matrix, and the definitions that give a published value."""
+"""Which number is this? All definitions side by side, and the ones that give a published value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.metrics import registry
-from recollect.metrics.scoring import Outcome, evaluate
+from recollect.metrics.scoring import Outcome, evaluate, refuse_unknown
 
 
 def dialects(matrix: ScoreMatrix, family: str = "all", **params: Any) -> list[Outcome]:
@@ -22,12 +22,14 @@ def dialects(matrix: ScoreMatrix, family: str = "all", **params: Any) -> list[Ou
     bwt.lopezpaz2017 -0.2
     bwt.gem_code -0.1
     """
-    return [evaluate(matrix, m, **params) for m in registry.resolve(family)]
+    metrics = registry.resolve(family)
+    refuse_unknown(params, metrics)
+    return [evaluate(matrix, m, **params) for m in metrics]
 
 
 @dataclass(frozen=True)
 class Identified:
-    """A definition that gives the published value: `value` as computed, in fractions, and how it must be read."""
+    """A definition that gives the published value: `value` as computed, and how it must be read."""
 
     id: str
     value: float
@@ -40,8 +42,9 @@ def identify(
 ) -> list[Identified]:
     """Find the definitions whose value, rounded to the printed digits, is the published one.
 
-    `value` may be text, so that ``"15.0"`` says it was printed with one digit. It is tried as a fraction and as
-    percent, as it is and with its sign turned (a forgetting printed as a transfer). Several runs: their mean.
+    `value` may be text, so that ``"15.0"`` says it was printed with one digit. It is tried as a fraction and
+    as percent, as it is and with its sign turned (a forgetting printed as a transfer). Of several runs, the
+    mean is taken.
 
     >>> [found.id for found in identify(ScoreMatrix([[.8, .1], [.6, .9]]), "0.10", family="forgetting")]
     ['forgetting.raptormai', 'forgetting.clsurvey', 'forgetting.begin_docs']

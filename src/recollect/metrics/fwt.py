@@ -7,6 +7,7 @@ import numpy as np
 from recollect.matrix import Array
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.layout import counts_or_nan, running_sum
 from recollect.metrics.sweep import Sweep
 
 _NO_LATER = "forward transfer needs a task that was evaluated before it was learned: there is none yet"
@@ -32,12 +33,13 @@ def diazrodriguez2018(s: Sweep) -> Array:
     --------
     lopezpaz2017 : only the row before each task, minus the untrained learner's score.
     """
-    rows_before = [sum(k <= j for k in s.seen) for j in range(s.T)]
-    columns = np.array([s.R[:rows, j].sum(0) for j, rows in enumerate(rows_before)])
+    columns = np.zeros((s.T, s.N))
+    for r, seen in enumerate(s.seen):
+        columns[seen:] += s.R[r, seen:]
+    rows_before = np.searchsorted(s.seen, np.arange(s.T), "right")
     last = [k - 1 for k in s.seen]
-    terms = np.cumsum(rows_before, dtype=np.float64)[last, None]
-    terms[terms == 0] = np.nan
-    return np.cumsum(columns, axis=0)[last] / terms
+    mean: Array = running_sum(columns)[last] / counts_or_nan(np.cumsum(rows_before)[last])
+    return mean
 
 
 @metric(
@@ -51,7 +53,7 @@ def diazrodriguez2018(s: Sweep) -> Array:
     printed_by=("GEM",),
 )
 def begin_docs(s: Sweep) -> Array:
-    """Gain of each task over the untrained learner in the row before it is learned, summed and divided by all tasks.
+    """Gain over the untrained learner in the row before a task is learned, summed and over all tasks.
 
     >>> round(begin_docs([[.8, .3], [.6, .9]], b=[.1, .1]), 6)
     0.1
@@ -72,7 +74,7 @@ def begin_docs(s: Sweep) -> Array:
     better="higher",
     kind="difference",
     undefined=_NO_LATER,
-    printed_by=("Avalanche", "Renate", "BeGin"),
+    printed_by=("Avalanche", "Mammoth", "Renate", "BeGin"),
 )
 def lopezpaz2017(s: Sweep) -> Array:
     """Mean gain of each task over the untrained learner in the row before it is learned.
@@ -92,7 +94,7 @@ def lopezpaz2017(s: Sweep) -> Array:
     kind="level",
     bounds=(0, 1),
     undefined=_NO_LATER,
-    printed_by=("Continuum",),
+    printed_by=("Continuum (main branch)",),
 )
 def continuum(s: Sweep) -> Array:
     """Mean score on each task in the row before it is learned, with no baseline taken off.
@@ -107,11 +109,7 @@ def continuum(s: Sweep) -> Array:
 def _just_before(s: Sweep, baseline: Array) -> tuple[Array, Array]:
     """Sum over tasks of the score in the row before learning minus the baseline, and how many terms."""
     gains = np.zeros((s.P, s.N))
-    terms = np.zeros((s.P, 1))
     for r in range(1, s.P):
-        task = s.seen[r - 1]  # the row before is the row just before this task
+        task = s.before(r)  # the first of the tasks learned between the planned row before and this one
         gains[r] = s.R[r - 1, task] - baseline[task]
-        terms[r] = 1
-    terms = np.cumsum(terms, axis=0)
-    terms[terms == 0] = np.nan
-    return np.cumsum(gains, axis=0), terms
+    return running_sum(gains), counts_or_nan(np.arange(s.P))

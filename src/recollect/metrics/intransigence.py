@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from recollect.matrix import Array
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
@@ -29,8 +27,7 @@ def begin(s: Sweep) -> Array:
     --------
     chaudhry2018 : the newest task only.
     """
-    joint = s.need("joint")[np.arange(s.T), np.arange(s.T)]
-    return s.mean_over_own(joint - s.diagonal)
+    return s.mean_over_own(s.joint_diagonal - s.diagonal)
 
 
 @metric(
@@ -47,5 +44,5 @@ def chaudhry2018(s: Sweep) -> Array:
     >>> round(chaudhry2018([[.8, .1], [.6, .9]], joint=[[.8, .2], [.8, 1.]]), 6)
     0.1
     """
-    joint = s.need("joint")
-    return s.each_row(lambda r: joint[s.seen[r] - 1, s.seen[r] - 1] - s.R[r, s.seen[r] - 1])
+    joint = s.joint_diagonal
+    return s.each_row(lambda r: joint[s.seen[r] - 1] - s.R[r, s.seen[r] - 1])

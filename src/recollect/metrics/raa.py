@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from recollect.matrix import Array
 from recollect.metrics import acc, uraa
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.reference import reference_sweep
+from recollect.metrics.reference import reference_sweep, smallest_positive
 from recollect.metrics.sweep import Sweep
 
 
@@ -30,8 +28,9 @@ from recollect.metrics.sweep import Sweep
 def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
     """Average accuracy over the random classifier's, over the largest such ratio any learner can reach (RAA).
 
-    A constant curve is a learner that declines like a random classifier; a rising one still accumulates knowledge.
-    The divisor is a maximum over the whole stream, so a curve is not the final value of a truncated matrix.
+    A constant curve is a learner that declines like a random classifier; a rising one still accumulates
+    knowledge. The divisor is a maximum over the whole stream, so a curve is not the final value of a
+    truncated matrix.
 
     >>> michel2023.curve([[.8, .1], [.6, .9]], n_classes=[2, 2])
     array([0.4 , 0.75])
@@ -41,8 +40,5 @@ def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
     uraa.michel2023 : before the division by the largest.
     """
     ratio = uraa.michel2023.formula(s, reference=reference)
-    random = acc.average.formula(reference_sweep(s, reference))
-    with np.errstate(divide="ignore"):
-        # A perfect learner has AA = 1, so the largest ratio is the largest 1 / AA(reference).
-        largest = np.nanmax(np.where(random > 0, 1 / random, np.nan), axis=0)
-    return ratio / largest
+    # A perfect learner has AA = 1, so the largest ratio is the largest 1 / AA(reference).
+    return ratio * smallest_positive(acc.average.formula(reference_sweep(s, reference)))

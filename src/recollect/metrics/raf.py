@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from recollect.matrix import Array
-from recollect.metrics import uraf
+from recollect.metrics import forgetting, uraf
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.reference import reference_sweep, smallest_positive
 from recollect.metrics.sweep import Sweep
 
 
@@ -26,21 +25,20 @@ from recollect.metrics.sweep import Sweep
     same_as_truncated=False,
 )
 def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
-    """Average forgetting over the random classifier's, over the largest such ratio any learner can reach (RAF).
+    """Average forgetting over the random classifier's, over the largest such ratio of any learner (RAF).
 
-    With equal tasks the largest ratio is at the last task, so RAF ends at AF. With unequal ones it may be anywhere
-    (50 classes, then 10 at a time: at the second task), and then RAF does not end at AF. Where no classes are
-    added the random classifier forgets nothing, and RAF is undefined.
+    With equal tasks the largest ratio is at the last task, so RAF ends at AF. With unequal ones it may be
+    anywhere (50 classes, then 10 at a time: at the second task), and then RAF does not end at AF. Where no
+    classes are added the random classifier forgets nothing, and RAF is undefined.
 
     >>> michel2023.curve([[.8, .1, .1], [.6, .9, .1], [.4, .5, .9]], n_classes=[2, 2, 2])
-    array([ nan, 0.16, 0.4 ])
+    array([       nan, 0.16666667, 0.4       ])
 
     See Also
     --------
     uraf.michel2023 : before the division by the largest.
     """
     ratio = uraf.michel2023.formula(s, reference=reference)
-    random = uraf.reference_forgetting(s, reference)
-    # The worst learner has AF = 1, so the largest ratio is the largest 1 / AF(reference).
-    largest = np.nanmax(1 / random, axis=0)
-    return ratio / largest
+    random = forgetting.chaudhry2018.formula(reference_sweep(s, reference))
+    # The worst learner has AF = 1, so the largest ratio is the largest 1 / AF(reference); row 0 has none.
+    return ratio * smallest_positive(random[1:]) if s.P > 1 else ratio

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import UsageError
-from recollect.matrix import Array, ScoreMatrix, as_scores
+from recollect.matrix import Array, ScoreMatrix
+from recollect.metrics.layout import runs_last
 from recollect.metrics.sweep import MissingInput, Sweep, Undefined
 
 REFERENCES = {
@@ -22,14 +23,24 @@ REFERENCES = {
 }
 
 
+# Rounding leaves a reference that never changes at 1e-17, not at 0.
+ROUNDING = 1e-12
+
+
 def reference_sweep(s: Sweep, reference: Any) -> Sweep:
     """Return the reference's scores on the planned rows of `s`."""
     if not isinstance(reference, str):
         return s.like(_measured(s, reference))
     if reference not in REFERENCES:
-        raise UsageError(
-            f"unknown reference {reference!r}; there are {', '.join(REFERENCES)}, or any measured matrix."
-        )
+        raise UsageError(f"unknown reference {reference!r}; there are {', '.join(REFERENCES)}, or any measured matrix.")
+    key = f"reference.{reference}"
+    if key not in s.matrix.cache:
+        s.matrix.cache[key] = _named(s, reference)
+    made: Sweep = s.matrix.cache[key]
+    return made
+
+
+def _named(s: Sweep, reference: str) -> Sweep:
     last = [k - 1 for k in s.seen]
     if reference == "uniform":
         return s.like(np.repeat((1 / classes_seen(s))[last][:, None, None], s.T, axis=1))
@@ -37,7 +48,8 @@ def reference_sweep(s: Sweep, reference: Any) -> Sweep:
         return s.like(_prior(s)[:, :, None])
     if reference == "untrained":
         return s.like(np.repeat(s.need("b")[None], s.P, axis=0))
-    return s.like(s.need("joint")[last])
+    joint = s.need("joint")
+    return s.like(joint if s.is_full else joint[last])
 
 
 def classes_seen(s: Sweep) -> Array:
@@ -50,40 +62,65 @@ def classes_seen(s: Sweep) -> Array:
 
 def require_accuracies(s: Sweep) -> None:
     """Refuse scores that are not fractions: the largest ratio a learner can reach is known for those only."""
-    if s.matrix is not None and (s.matrix.unit == "raw" or not s.matrix.higher_is_better):
-        raise Undefined(
-            "is defined for accuracies (fractions or percent, higher is better), not for a raw score"
-        )
+    if s.matrix.unit == "raw" or not s.matrix.higher_is_better:
+        raise Undefined("is defined for accuracies (fractions or percent, higher is better), not for a raw score")
+
+
+def smallest_positive(values: Array) -> Array:
+    """Find each run's smallest positive value over the rows, NaN if a row is missing or none is positive.
+
+    >>> smallest_positive(np.array([[0.5, np.nan], [0.0, 0.5], [0.25, 0.25]]))
+    array([0.25,  nan])
+    """
+    smallest = np.where(values > ROUNDING, values, np.inf).min(0)
+    return np.where(np.isnan(values).any(0) | np.isinf(smallest), np.nan, smallest)
 
 
 def _prior(s: Sweep) -> Array:
-    """Accuracy on task j of guessing each seen class as often as it occurs: sum of shares times frequencies."""
-    assert s.matrix is not None
-    counts = s.matrix.class_counts
-    if counts is None:
-        try:
-            n, c = s.need("n_samples"), s.need("n_classes")
-        except MissingInput as missing:
-            raise MissingInput(f"the prior reference {missing}, or class_counts") from None
-        if (c == 0).any():
-            raise Undefined("a task without new classes: give class_counts for the prior reference")
-        counts = tuple((size / classes,) * int(classes) for size, classes in zip(n, c, strict=True))  # type: ignore[assignment]
-        assert counts is not None
-    per_task = np.array([sum(c) for c in counts], np.float64)
-    squares = np.array([sum(c * c for c in task) for task in counts], np.float64)
-    samples_seen = np.cumsum(per_task)[[k - 1 for k in s.seen]]
-    on_task: Array = (squares / per_task)[None, :] / samples_seen[:, None]
+    """Accuracy on task j of guessing each seen class as often as it occurs, at every planned row; (P, T)."""
+    counts = _class_table(s)
+    samples = counts.sum(1)
+    if not samples.all():
+        raise Undefined("a task without test samples: the prior reference has nothing to count there")
+    seen = np.cumsum(counts, axis=0)[[k - 1 for k in s.seen]]
+    guessed = seen / seen.sum(1, keepdims=True)
+    on_task: Array = guessed @ (counts / samples[:, None]).T
     return on_task
 
 
+def _class_table(s: Sweep) -> Array:
+    """Test samples by task and class; without class_counts, the classes of a task are of one size."""
+    counts = s.matrix.class_counts
+    if counts is None:
+        try:
+            n, new = s.need("n_samples"), s.need("n_classes")
+        except MissingInput as missing:
+            raise MissingInput(f"the prior reference {missing}, or class_counts") from None
+        if n.ndim > 1:
+            raise Undefined("the prior reference needs test sets that are the same for all runs; score them one by one")
+        per_task = np.where(new > 0, new, classes_seen(s)).astype(int)
+        counts = tuple((size / classes,) * classes for size, classes in zip(n, per_task.tolist(), strict=True))
+    else:
+        given = s.matrix.n_classes
+        new = np.array([len(task) for task in counts] if given is None else given)
+    seen = np.cumsum(new).astype(int)
+    table = np.zeros((s.T, seen[-1]))
+    for j, task in enumerate(counts):
+        # A task of no new classes is another domain of all the classes seen.
+        table[j, seen[j] - len(task) : seen[j]] = task
+    return table
+
+
 def _measured(s: Sweep, reference: Any) -> Array:
-    matrix = reference if isinstance(reference, ScoreMatrix) else None
-    scores = matrix.R if matrix is not None else as_scores(reference, "reference")
-    assert s.matrix is not None
-    if scores.shape[-2:] != (s.matrix.S, s.matrix.T):
+    """Lay out a measured matrix, of one run for all or of as many as R has."""
+    if not isinstance(reference, ScoreMatrix):
+        reference = ScoreMatrix(reference, learned_at=s.matrix.learned_at, orientation="time_rows")
+    if reference.unit == "raw" or not reference.higher_is_better:
+        raise UsageError("a measured reference must hold accuracies (fractions or percent, higher is better).")
+    if (reference.S, reference.T) != (s.matrix.S, s.matrix.T) or reference.lead not in ((), s.matrix.lead):
         raise UsageError(
-            f"a measured reference must have the shape of R, (..., {s.matrix.S}, {s.matrix.T}); got {scores.shape}."
+            f"a measured reference must have the shape of R, {s.matrix.R.shape}, or of one run of it;"
+            f" got {reference.R.shape}."
         )
-    flat = np.broadcast_to(scores, s.matrix.lead + scores.shape[-2:]) if scores.ndim > 2 else scores
-    rows = np.moveaxis(flat.reshape(-1, *scores.shape[-2:]), 0, -1)
-    return np.ascontiguousarray(rows[s.ends])
+    rows = runs_last(reference.R, len(reference.lead))
+    return rows if len(s.ends) == len(rows) else rows[s.row_index[s.ends]]

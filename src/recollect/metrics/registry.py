@@ -47,9 +47,7 @@ def get(name: str) -> Metric:
     if name in REGISTRY:
         return REGISTRY[name]
     if name in FAMILIES:
-        raise UsageError(
-            f"{name!r} is a family, not a definition: choose one of {', '.join(families()[name])}."
-        )
+        raise UsageError(f"{name!r} is a family, not a definition: choose one of {', '.join(families()[name])}.")
     near = get_close_matches(name, [*REGISTRY, *ALIASES, *FAMILIES], n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UsageError(f"unknown metric {name!r}.{hint} `recollect metrics` lists them all.")

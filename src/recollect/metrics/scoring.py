@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from recollect.errors import NotComputable
+from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import registry
 from recollect.metrics.card import ALIASES, Metric, spread
-from recollect.metrics.cells import missing_cells
+from recollect.metrics.missing import missing_cells
 from recollect.metrics.sweep import Sweep, Undefined
 
 
@@ -76,14 +78,24 @@ def score(matrix: ScoreMatrix, id: str, curve: bool = False, **params: Any) -> S
     >>> score(matrix, "fwt.lopezpaz2017").reason
     "needs b, the untrained learner's scores (--untrained FILE)"
     """
-    outcome = evaluate(matrix, registry.get(id), curve=curve, **params)
-    if curve:
-        assert outcome.curve is not None
+    metric = registry.get(id)
+    refuse_unknown(params, [metric])
+    outcome = evaluate(matrix, metric, curve=curve, **params)
+    if outcome.curve is not None:
         return outcome.curve
     if matrix.lead:
         return outcome.value
     notes = (f"{id} is an alias of {outcome.id}", *outcome.notes) if id in ALIASES else outcome.notes
     return Score.of(float(outcome.value), outcome.id, outcome.reason, notes)
+
+
+def refuse_unknown(params: Mapping[str, object], metrics: Sequence[Metric]) -> None:
+    """Refuse parameters that none of the metrics has: a misspelt one must not be ignored."""
+    known = sorted({name for metric in metrics for name in metric.card.parameters})
+    for name in params:
+        if name not in known:
+            has = f"there are {', '.join(known)}" if known else "there are none"
+            raise UsageError(f"unknown parameter {name!r} of {', '.join(m.card.id for m in metrics[:3])}: {has}.")
 
 
 def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **params: Any) -> Outcome:
@@ -99,9 +111,11 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         rows = np.full((sweep.P, sweep.N), np.nan)
         reason, missing = str(cannot), not isinstance(cannot, Undefined)
     reasons: list[str | None] = [None] * sweep.N
-    for run in np.flatnonzero(np.isnan(rows[-1])):
-        reasons[run] = reason or why_nan(metric, sweep, sweep.P - 1, int(run))
-        missing |= (reasons[run] or "").startswith("reads ")
+    undefined = np.flatnonzero(np.isnan(rows[-1]))
+    lacking = missing_cells(metric.card, sweep, sweep.P - 1, undefined) if undefined.size and not reason else ()
+    for run, cells in zip_longest(undefined, lacking):
+        reasons[run] = reason or (f"reads {cells}, not evaluated" if cells else metric.card.undefined)
+        missing |= bool(cells)
     notes = matrix.notes
     if not matrix.planned.all():
         notes = (*notes, f"over {sweep.P} planned rows of {sweep.T} tasks")
@@ -113,9 +127,3 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         missing,
         notes,
     )
-
-
-def why_nan(metric: Metric, sweep: Sweep, r: int, run: int) -> str:
-    """Say why the value at planned row r is NaN: a cell that was not evaluated, or the formula itself."""
-    cells = missing_cells(metric.card, sweep, r, run)
-    return f"reads {cells}, not evaluated" if cells else metric.card.undefined

@@ -1,14 +1,20 @@
-"""Forgetting split exactly in two: what the model lost, and what became harder because there are more answers."""
+"""Forgetting split exactly in two: what the model lost, and what got harder as answers were added."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.matrix import Array
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
 from recollect.metrics.reference import classes_seen
 from recollect.metrics.sweep import Sweep
+
+Labels = NDArray[Any]
 
 _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none yet"
 
@@ -24,10 +30,10 @@ _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none 
     equals="forgetting.chaudhry2018 - split.confusion",
 )
 def lost(s: Sweep) -> Array:
-    """The same question, answered worse: the drop since the peak with only the answers that were possible then.
+    """The same question, answered worse: the drop since the peak among the answers possible then.
 
-    ``A[k, j, m]`` is the accuracy after task k on task j when only classes of tasks <= m may be answered; p is the
-    row of task j's (earliest) peak.
+    ``A[k, j, m]`` is the accuracy after task k on task j when only classes of tasks <= m may be answered; p
+    is the row of task j's (earliest) peak.
 
     >>> R = [[.8, 0], [.5, .9]]
     >>> A = [[[.8, .8], [np.nan, 0]], [[.7, .5], [np.nan, .9]]]
@@ -83,38 +89,46 @@ def chance(s: Sweep) -> Array:
     0.25
     """
     share = 1 / classes_seen(s)
-    return _each_peak(s, lambda k, _peak, at, _now: share[at] - share[k]) / s.n_before
+    total = np.empty((s.P, s.N))
+    scratch = np.empty((s.T, s.N))
+    for r, (_, share_at_peak, now) in enumerate(labelled_peaks(s, share)):
+        np.subtract(share_at_peak, share[s.seen[r] - 1], out=scratch[: len(now)]).sum(0, out=total[r])
+    mean: Array = _where_drops(s, total) / s.n_before
+    return mean
 
 
 def _parts(s: Sweep) -> tuple[Array, Array]:
     """Sums over earlier tasks of (lost, confusion), at every planned row."""
-    A = s.need("restricted")
+    if "split.parts" not in s.matrix.cache:
+        lost_sum, confusion_sum = np.empty((2, s.P, s.N))
+        for r, (peak, at, now) in enumerate(labelled_peaks(s, np.arange(s.T))):
+            # The model of now, with only the answers that were possible at the peak.
+            then = s.restricted_at(s.seen[r] - 1, at)
+            (peak - then).sum(0, out=lost_sum[r])
+            (then - now).sum(0, out=confusion_sum[r])
+        s.matrix.cache["split.parts"] = _where_drops(s, lost_sum), _where_drops(s, confusion_sum)
+    parts: tuple[Array, Array] = s.matrix.cache["split.parts"]
+    return parts
 
-    def then(k: int, at: np.ndarray) -> Array:
-        """Accuracy now, with only the answers that were possible at the peak."""
-        picked: Array = np.take_along_axis(A[k, : len(at)], at[:, None, :], axis=1)[:, 0]
-        return picked
 
-    lost_sum = _each_peak(s, lambda k, peak, at, _now: peak - then(k, at))
-    confusion_sum = _each_peak(s, lambda k, _peak, at, now: then(k, at) - now)
-    return lost_sum, confusion_sum
+def labelled_peaks(s: Sweep, labels: Labels) -> Iterator[tuple[Array, Labels, Array]]:
+    """Yield, for each row, each earlier task's best score, the label of that row, and its score now.
 
-
-def _each_peak(s: Sweep, term) -> Array:  # type: ignore[no-untyped-def]
-    """Sum ``term(k, peak, task index of the peak's row, now)`` over the earlier tasks of each planned row."""
+    ``labels[k]`` stands for the row after task k; of tied rows the earliest is taken, and NaN is no peak.
+    """
     peak = np.full((s.T, s.N), -np.inf)
-    at = np.zeros((s.T, s.N), np.intp)
-    out = np.empty((s.P, s.N))
+    label = np.zeros((s.T, s.N), labels.dtype)
+    higher = np.empty((s.T, s.N), bool)
     for r in range(s.P):
         old, new = s.before(r), s.seen[r]
         now = s.R[r]
-        out[r] = np.where(
-            np.isnan(peak[:old]).any(0) | np.isnan(now[:old]).any(0),
-            np.nan,
-            np.sum(term(new - 1, peak[:old], at[:old], now[:old]), axis=0),
-        )
-        # NaN is kept as a peak: the value is missing from then on, and the reason can be told.
-        higher = (now[:new] > peak[:new]) | np.isnan(now[:new])
-        at[:new][higher] = new - 1
-        peak[:new][higher] = now[:new][higher]
-    return out
+        yield peak[:old], label[:old], now[:old]
+        np.greater(now[:new], peak[:new], out=higher[:new])
+        np.putmask(label[:new], higher[:new], labels[new - 1])
+        np.fmax(peak[:new], now[:new], out=peak[:new])
+
+
+def _where_drops(s: Sweep, sums: Array) -> Array:
+    """Blank the sums where forgetting itself lacks a cell."""
+    sums[np.isnan(s.drops_since_learned.signed)] = np.nan
+    return sums

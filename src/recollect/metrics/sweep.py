@@ -6,6 +6,7 @@ temporary is as large as R. That is what makes ten thousand matrices cost what r
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
+from recollect.metrics.layout import counts_or_nan, evaluated_rows, running_sum, runs_last
 
 
 class Undefined(NotComputable):
@@ -48,17 +50,22 @@ class Drops:
 class Sweep:
     """The planned end-of-task rows of a score matrix, laid out for streaming.
 
-    ``R`` has shape (P, T, N): P planned rows, T tasks, N runs. After planned row ``r``, ``seen[r]`` tasks have
-    been learned, so the newest is task ``seen[r] - 1``; ``own[j]`` is the planned row right after task ``j``
-    (-1 if there is none). When every row is planned, ``seen[r] == r + 1`` and ``own[j] == j``.
-    Scores are turned so that higher is better.
+    ``R`` has shape (P, T, N): P planned rows, T tasks, N runs. After planned row ``r``, ``seen[r]`` tasks
+    have been learned, so the newest is task ``seen[r] - 1``; ``own[j]`` is the planned row right after
+    task ``j`` (-1 if there is none). When every row is planned, ``seen[r] == r + 1`` and ``own[j] == j``.
+    Scores are turned so that higher is better. ``all_rows`` (S, T, N) has the rows inside tasks too, and
+    ``row_index`` says which rows of the given matrix they are.
     """
 
-    def __init__(self, rows: Array, learned_at: NDArray[np.int64], matrix: ScoreMatrix | None = None) -> None:
+    def __init__(self, rows: Array, learned_at: NDArray[np.int64], matrix: ScoreMatrix) -> None:
         S, self.T, self.N = rows.shape
         self.all_rows = rows
-        self.matrix = matrix
-        ends = np.unique(learned_at[learned_at >= 0])
+        self.row_index = np.arange(S)
+        self.learned_at = learned_at
+        # The matrix keeps its sweep; a reference back would keep both, and all their arrays, until a collection.
+        self._matrix = weakref.ref(matrix)
+        # Not np.unique, which would import numpy.ma.
+        ends = np.array(sorted({row for row in learned_at.tolist() if row >= 0}))
         self.ends: list[int] = ends.tolist()
         self.R = rows if len(ends) == S else rows[ends]
         self.P = len(ends)
@@ -66,28 +73,63 @@ class Sweep:
         self.seen = [k + 1 for k in newest]
         self.own = np.where(learned_at >= 0, np.searchsorted(ends, learned_at), -1)
 
+    @property
+    def matrix(self) -> ScoreMatrix:
+        """The matrix that this was laid out from; it must still be there."""
+        matrix = self._matrix()
+        if matrix is None:
+            raise ReferenceError("the ScoreMatrix of this Sweep is gone; keep it while the Sweep is in use")
+        return matrix
+
     @classmethod
     def of(cls, matrix: ScoreMatrix) -> Sweep:
         """Lay out `matrix`, once: the layout is kept with the matrix."""
         if "sweep" not in matrix.cache:
             rows = runs_last(matrix.R, len(matrix.lead))
-            matrix.cache["sweep"] = cls(rows if matrix.higher_is_better else -rows, matrix.learned_at, matrix)
-        sweep: Sweep = matrix.cache["sweep"]
-        return sweep
+            kept = evaluated_rows(rows, matrix)
+            learned_at = np.where(matrix.planned, np.searchsorted(kept, matrix.learned_at), -1)
+            rows = rows if len(kept) == matrix.S else rows[kept]
+            sweep = cls(rows if matrix.higher_is_better else -rows, learned_at, matrix)
+            sweep.row_index = kept
+            matrix.cache["sweep"] = sweep
+        made: Sweep = matrix.cache["sweep"]
+        return made
 
     def like(self, rows: Array) -> Sweep:
         """Sweep other scores (a reference learner's) under the same plan of end-of-task rows."""
-        learned_at = np.where(self.own >= 0, self.own, -1)
-        return Sweep(rows, learned_at)
+        return Sweep(rows, self.own, self.matrix)
 
     def need(self, name: str) -> Array:
         """Return a companion of R with runs last, turned like R; raise MissingInput when it was not given."""
-        assert self.matrix is not None
         value = getattr(self.matrix, name)
         if value is None:
             raise MissingInput(f"needs {_HOW_TO_GIVE[name]}")
         if name in ("n_classes", "n_samples", "steps"):
-            return np.asarray(value, np.float64)
+            numbers = np.asarray(value, np.float64)
+            if numbers.ndim > 1:
+                return runs_last(numbers, len(self.matrix.lead))
+            return numbers[self.row_index] if name == "steps" else numbers
+        return self._laid_out(name, value)
+
+    @property
+    def joint_diagonal(self) -> Array:
+        """The joint learner's score on each task right after it came; shape (T, N)."""
+        if self.matrix.joint is None:
+            return self.need("joint")
+        return self._laid_out("joint_diagonal", np.diagonal(self.matrix.joint, axis1=-2, axis2=-1))
+
+    def restricted_at(self, k: int, upto: NDArray[np.intp]) -> Array:
+        """The accuracy after task k on each task among the classes of tasks <= `upto` (tasks, runs).
+
+        The tensor stays as it was given: few of its cells are read, and laying all of it out costs far more.
+        """
+        if self.matrix.restricted is None:
+            return self.need("restricted")
+        A = self.matrix.restricted.reshape(self.N, self.T, self.T, self.T)
+        picked: Array = A[np.arange(self.N)[None, :], k, np.arange(len(upto))[:, None], upto]
+        return picked if self.matrix.higher_is_better else -picked
+
+    def _laid_out(self, name: str, value: Array) -> Array:
         key = f"sweep.{name}"
         if key not in self.matrix.cache:
             turned = runs_last(value, len(self.matrix.lead))
@@ -98,27 +140,22 @@ class Sweep:
     @cached_property
     def begun(self) -> NDArray[np.bool_]:
         """True at (row, task), over all rows, where the task was being learned or had been; shape (S, T)."""
-        learned_at = np.full(self.T, -1) if self.matrix is None else self.matrix.learned_at
+        planned = np.flatnonzero(self.learned_at >= 0)
         rows = np.arange(len(self.all_rows))
-        planned = np.flatnonzero(learned_at >= 0)
-        # The task under way in a row is the first whose end comes no earlier; those ending there have all begun.
-        under_way = planned[np.minimum(np.searchsorted(learned_at[planned], rows, "left"), len(planned) - 1)]
-        done = np.searchsorted(learned_at[planned], rows, "right")
-        newest = np.maximum(under_way, np.where(done > 0, planned[np.maximum(done, 1) - 1], 0))
-        newest[rows > learned_at[planned[-1]]] = self.T - 1
+        ended_before = np.searchsorted(self.learned_at[planned], rows, "left")
+        ended = np.searchsorted(self.learned_at[planned], rows, "right")
+        # Inside a task one more has begun than has ended; after the last planned end, all have.
+        newest = np.append(planned, self.T - 1)[np.maximum(ended_before, ended - 1)]
         return np.arange(self.T)[None, :] <= newest[:, None]
 
     @cached_property
     def after_learning(self) -> NDArray[np.bool_]:
         """True at (row, task), over all rows, strictly after the row at which the task was learned."""
-        first_row = [
-            self.ends[own] + 1
-            if own >= 0
-            else next((e for e, k in zip(self.ends, self.seen, strict=True) if k > j), S)
-            for S in [len(self.all_rows)]
-            for j, own in enumerate(self.own)
-        ]
-        return np.arange(len(self.all_rows))[:, None] >= np.array(first_row)[None, :]
+        S = len(self.all_rows)
+        first_end_since = np.append(self.ends, S)[np.searchsorted(self.seen, np.arange(self.T), "right")]
+        # A task's own end row is not after it; where that was not planned, the next planned one already is.
+        first_row = first_end_since + (self.own >= 0)
+        return np.arange(S)[:, None] >= first_row[None, :]
 
     def before(self, r: int) -> int:
         """How many tasks had been learned at the planned row before row r."""
@@ -131,17 +168,22 @@ class Sweep:
     @cached_property
     def n_before(self) -> Array:
         """Tasks that have an earlier planned row since they were learned; NaN where there is none."""
-        return _counts(self.before(r) for r in range(self.P))
+        return counts_or_nan([self.before(r) for r in range(self.P)])
 
     @cached_property
     def n_own(self) -> Array:
         """Earlier tasks whose own end-of-task row was planned; NaN where there is none."""
-        return _counts(((self.own >= 0) & (self.own < r)).sum() for r in range(self.P))
+        return counts_or_nan([int(((self.own >= 0) & (self.own < r)).sum()) for r in range(self.P)])
 
     @cached_property
     def n_earlier(self) -> Array:
         """Tasks older than the newest; NaN in the first planned row, which has nothing to compare with."""
-        return _counts(self.seen[r] - 1 if r else 0 for r in range(self.P))
+        return counts_or_nan([self.seen[r] - 1 if r else 0 for r in range(self.P)])
+
+    @cached_property
+    def is_full(self) -> bool:
+        """Whether row i follows task i for every task, and there are no other rows."""
+        return len(self.all_rows) == self.T and self.seen == list(range(1, self.T + 1))
 
     @cached_property
     def seen_sum(self) -> Array:
@@ -164,27 +206,49 @@ class Sweep:
     @cached_property
     def since_own(self) -> Array:
         """Sum over earlier tasks of the score right after learning minus the score in row r."""
+        scratch = np.empty((self.T, self.N))
 
         def fallen(r: int) -> Array:
             tasks = slice(0, r) if self.is_full else np.flatnonzero((self.own >= 0) & (self.own < r))
-            return (self.diagonal[tasks] - self.R[r, tasks]).sum(0)
+            now = self.R[r, tasks]
+            drop: Array = np.subtract(self.diagonal[tasks], now, out=scratch[: len(now)])
+            total: Array = drop.sum(0)
+            return total
 
         return self.each_row(fallen)
+
+    @cached_property
+    def begun_mean(self) -> Array:
+        """Mean over the tasks begun so far, at every row, inside tasks too; shape (S, N)."""
+        if self.is_full:
+            return self.seen_sum / self.n_seen
+        begun = self.begun.sum(1)
+        return np.array([self.all_rows[row, :n].sum(0) / n for row, n in enumerate(begun)])
+
+    @cached_property
+    def lowest_sum(self) -> Array:
+        """Sum over tasks of the lowest score strictly after learning, at each end-of-task row."""
+        out = np.empty((self.P, self.N))
+        low = np.full((self.T, self.N), np.inf)
+        done = self.after_learning.sum(1)
+        start = 0
+        for r, end in enumerate(self.ends):
+            for row in range(start, end + 1):
+                lowest = low[: done[row]]
+                np.minimum(lowest, self.all_rows[row, : done[row]], out=lowest)
+            start = end + 1
+            low[: done[end]].sum(0, out=out[r])
+        return out
 
     def mean_over_own(self, values: Array) -> Array:
         """Mean of a (T, N) quantity over the tasks whose own row is row r or an earlier one."""
         tasks = np.flatnonzero(self.own >= 0)
         upto = np.searchsorted(self.own[tasks], np.arange(self.P), "right")
-        mean: Array = np.cumsum(values[tasks], axis=0)[upto - 1] / upto[:, None]
+        mean: Array = running_sum(values[tasks])[upto - 1] / upto[:, None]
         return mean
 
-    @property
-    def is_full(self) -> bool:
-        """Whether row i follows task i for every task."""
-        return self.P == self.T and self.seen == list(range(1, self.T + 1))
-
     def peaks_since_learned(self) -> Iterator[tuple[Array, Array]]:
-        """Yield, for each row, the best earlier score of each earlier task since it was learned, and its score now."""
+        """Yield, for each row, each earlier task's best score since it was learned, and its score now."""
         peak = np.empty((self.T, self.N))
         for r in range(self.P):
             old, new = self.before(r), self.seen[r]
@@ -194,7 +258,7 @@ class Sweep:
             peak[old:new] = now[old:new]
 
     def peaks_of_any_row(self) -> Iterator[tuple[Array, Array]]:
-        """Yield, for each row, the best earlier score of each task seen, zero-shot rows too, and its score now."""
+        """Yield, for each row, each seen task's best score in any earlier row, and its score now."""
         peak = np.full((self.T, self.N), np.nan)
         for r in range(self.P):
             now = self.R[r]
@@ -218,11 +282,11 @@ class Sweep:
         for r, (peak, now) in enumerate(peaks):
             drop = np.subtract(peak, now, out=scratch[: len(now)])
             earlier = min(len(drop), self.seen[r] - 1)
-            sums[0, r] = drop[:earlier].sum(0)
-            sums[2, r] = sums[0, r] + drop[earlier:].sum(0)
+            drop[:earlier].sum(0, out=sums[0, r])
+            np.add(sums[0, r], drop[earlier:].sum(0), out=sums[2, r])
             np.maximum(drop, 0, out=drop)
-            sums[1, r] = drop[:earlier].sum(0)
-            sums[3, r] = sums[1, r] + drop[earlier:].sum(0)
+            drop[:earlier].sum(0, out=sums[1, r])
+            np.add(sums[1, r], drop[earlier:].sum(0), out=sums[3, r])
         return Drops(*sums)
 
     def each_row(self, value: Callable[[int], Array]) -> Array:
@@ -231,32 +295,3 @@ class Sweep:
         for r in range(self.P):
             out[r] = value(r)
         return out
-
-
-def runs_last(values: Array, leading: int) -> Array:
-    """Move the leading run axes, flattened, to the end, contiguously; no runs count as one.
-
-    >>> runs_last(np.zeros((5, 2, 3)), leading=1).shape
-    (2, 3, 5)
-    """
-    tail = values.shape[leading:]
-    flat = values.reshape(-1, int(np.prod(tail)))
-    return _transposed(flat).reshape(*tail, len(flat))
-
-
-def _transposed(flat: Array, block: int = 256) -> Array:
-    """Copy the transpose in blocks that stay in the cache: several times faster than one strided copy."""
-    n, m = flat.shape
-    if n == 1:
-        return flat.reshape(m, 1)
-    out = np.empty((m, n))
-    for start in range(0, n, block):
-        out[:, start : start + block] = flat[start : start + block].T
-    return out
-
-
-def _counts(values: Iterator[int] | Iterator[np.int64]) -> Array:
-    """Turn counts into divisors of shape (P, 1): no terms, no mean."""
-    counts = np.array([float(v) for v in values])[:, None]
-    counts[counts == 0] = np.nan
-    return counts

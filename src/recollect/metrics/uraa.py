@@ -38,7 +38,7 @@ def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
     """
     require_accuracies(s)
     random = acc.average.formula(reference_sweep(s, reference))
-    if not (random > 0).any():
+    if (random <= 0).all():
         raise Undefined("the reference scores 0 everywhere")
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(random > 0, acc.average.formula(s) / random, np.nan)

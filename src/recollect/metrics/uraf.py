@@ -10,7 +10,7 @@ from recollect.matrix import Array
 from recollect.metrics import forgetting
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.reference import reference_sweep, require_accuracies
+from recollect.metrics.reference import ROUNDING, reference_sweep, require_accuracies
 from recollect.metrics.sweep import Sweep, Undefined
 
 
@@ -36,22 +36,9 @@ def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
     raf.michel2023 : divided by the largest value any learner can reach.
     """
     require_accuracies(s)
-    random = reference_forgetting(s, reference)
-    if s.P > 1 and not (random > 0).any():
-        raise Undefined(
-            "the reference forgets nothing"
-            + (
-                " (no classes are added, so a random classifier never gets worse)"
-                if reference == "uniform"
-                else ""
-            )
-            + ": there is nothing to rescale by"
-        )
-    return forgetting.chaudhry2018.formula(s) / random
-
-
-def reference_forgetting(s: Sweep, reference: Any) -> Array:
-    """AF of the reference at every planned row, NaN where it is not positive."""
     random = forgetting.chaudhry2018.formula(reference_sweep(s, reference))
-    # Rounding leaves a reference that never changes at 1e-17, not at 0.
-    return np.where(random > 1e-12, random, np.nan)
+    if s.P > 1 and (random[1:] <= ROUNDING).all():
+        no_classes = " (no classes are added, so a random classifier never gets worse)"
+        why = no_classes if isinstance(reference, str) and reference == "uniform" else ""
+        raise Undefined(f"the reference forgets nothing{why}: there is nothing to rescale by")
+    return forgetting.chaudhry2018.formula(s) / np.where(random > ROUNDING, random, np.nan)

@@ -1,0 +1,73 @@
+"""Naming what a metric reads and a run lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.matrix import Array
+from recollect.metrics.sweep import Sweep
+
+if TYPE_CHECKING:
+    from recollect.metrics.card import Card
+
+
+def missing_cells(card: Card, sweep: Sweep, r: int, runs: NDArray[np.intp]) -> list[str]:
+    """Name, for each of `runs`, the cells that `card` reads at planned row r and that it lacks; "" if none.
+
+    Runs that lack the same cells share one text, so that thousands of runs cost what one does.
+    """
+    texts = [""] * len(runs)
+    for names, values in _inputs(card, sweep, r, runs):
+        lacking = np.isnan(values)
+        said: dict[bytes, str] = {}
+        for i in np.flatnonzero(lacking.any(0)):
+            key = lacking[:, i].tobytes()
+            if key not in said:
+                said[key] = _listed([names[cell] for cell in np.flatnonzero(lacking[:, i])])
+            texts[i] = texts[i] or said[key]
+    if "restricted" in card.needs:
+        texts = [
+            text or _listed(_missing_restricted(sweep, r, int(run))) for run, text in zip(runs, texts, strict=True)
+        ]
+    return texts
+
+
+def _inputs(card: Card, s: Sweep, r: int, runs: NDArray[np.intp]) -> Iterator[tuple[list[str], Array]]:
+    """Yield what the value at row r reads, scores first: the names of the cells and (cells, runs) values."""
+    mask = card.reads.mask(s, r)
+    cells = np.argwhere(mask)
+    yield [f"R[{s.row_index[i]}, {j}]" for i, j in cells], s.all_rows[mask][:, runs]
+    tasks = np.flatnonzero(mask.any(0))
+    if "b" in card.needs and s.matrix.b is not None:
+        yield [f"b[{j}]" for j in tasks], s.need("b")[tasks][:, runs]
+    if "joint" in card.needs and s.matrix.joint is not None:
+        yield [f"joint[{j}, {j}]" for j in tasks], s.joint_diagonal[tasks][:, runs]
+
+
+def _missing_restricted(s: Sweep, r: int, run: int) -> list[str]:
+    """Name the restricted scores that run lacks at row r, among the answers possible at each task's peak."""
+    if s.matrix.restricted is None:
+        return []
+    k, A = s.seen[r] - 1, s.matrix.restricted.reshape(s.N, s.T, s.T, s.T)[run]
+    names = []
+    for j in range(s.before(r)):
+        since = [row for row in range(r) if s.seen[row] > j]
+        peak = s.seen[since[int(np.argmax(s.R[since, j, run]))]] - 1
+        if np.isnan(A[k, j, peak]):
+            names.append(f"A[{k}, {j}, {peak}]")
+    return names
+
+
+def _listed(names: list[str], most: int = 4) -> str:
+    """Join names for a sentence.
+
+    >>> _listed(["R[0, 0]", "R[1, 0]", "R[1, 1]"])
+    'R[0, 0], R[1, 0] and R[1, 1]'
+    """
+    if len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
