@@ -1,0 +1,62 @@
+"""Which device, and arrays to tensors and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from recollect.errors import UsageError
+from recollect.learners.base import Array, State
+
+
+def choose(device: str) -> torch.device:
+    """The device of this name; "auto" is cuda, else mps, else cpu.
+
+    Away from the CPU torch's deterministic algorithms are switched on, for this process: a run that is
+    resumed must end like one that was not. On the CPU the operations used here are deterministic as they are.
+
+    >>> choose("cpu")
+    device(type='cpu')
+    """
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        chosen = torch.device(device)
+        torch.empty(1, device=chosen)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UsageError(
+            f"The device {device!r} cannot be used here: {reason}. Choose auto, cpu, cuda, cuda:N or mps."
+        ) from None
+    if chosen.type != "cpu":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cudnn.benchmark = False
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    return chosen
+
+
+def to_tensor(array: Array, device: torch.device) -> Tensor:
+    """The array on the device, sharing memory where it can."""
+    if not array.flags.writeable:
+        array = array.copy()
+    return torch.from_numpy(array).to(device)
+
+
+def to_array(tensor: Tensor) -> Array:
+    """A copy as a contiguous numpy array."""
+    copy: Array = np.array(tensor.detach().cpu().numpy(), order="C")
+    return copy
+
+
+def weights(network: nn.Module) -> State:
+    """Every parameter and buffer of a network, copied."""
+    return {name: to_array(tensor) for name, tensor in network.state_dict().items()}
+
+
+def set_weights(network: nn.Module, saved: Mapping[str, Array]) -> None:
+    """Put `weights` back, into the tensors the network has (so their memory layout stays)."""
+    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in saved.items()})

@@ -1,0 +1,175 @@
+"""Finetune, and what every network trained on the stream shares with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from recollect.errors import UsageError
+from recollect.learners import devices
+from recollect.learners.base import Array, Scores, Setting, State
+from recollect.learners.inference import PIECE_OF_IMAGES, FoldedResNet, fold, score_all
+from recollect.learners.inputs import Inputs
+from recollect.learners.networks import MLP, ResNet18, build
+from recollect.learners.optimisers import SGD, Adam, Optimiser
+from recollect.learners.options import Network, Train
+from recollect.learners.randomness import OwnRandomness, sub_seed
+from recollect.runs.seeds import Seeds
+
+if TYPE_CHECKING:
+    from recollect.streams import Batch
+
+
+class NetworkLearner:
+    """A network, its inputs, and scores from it. What trains it comes in the classes below."""
+
+    stored_samples = 0
+    stored_bytes = 0
+
+    def __init__(self, options: Network, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
+        self.setting = setting
+        self.device = devices.choose(device)
+        self._seeds = seeds
+        self._network_options = options
+        self._owner = _same_task(setting, self.device)
+        self._adopt(build(options, setting, seeds.init))
+        self.inputs = Inputs(
+            options.normalise,
+            options.augment,
+            setting,
+            sub_seed(seeds.learner, "augment"),
+            self.device,
+            channels_last=isinstance(self.network, ResNet18),
+        )
+        self._random: OwnRandomness | None = None
+        if not isinstance(self.network, MLP | ResNet18):
+            self._random = OwnRandomness(sub_seed(seeds.learner, "network"), self.device)
+        self._check_outputs()
+
+    def _adopt(self, network: nn.Module) -> None:
+        """Take a network as the learner's own, on its device and in its memory layout."""
+        network = network.to(self.device)
+        if isinstance(network, ResNet18):
+            network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.network: nn.Module = network.train()
+        self._folded: FoldedResNet | None = None
+
+    def learn(self, batch: Batch) -> None:
+        """Learn from one batch of the stream."""
+        if self._random is None:
+            self._learn(batch)
+        else:
+            with self._random:
+                self._learn(batch)
+
+    def _learn(self, batch: Batch) -> None:
+        raise NotImplementedError
+
+    def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
+        """The logits of all classes."""
+        if self._folded is None:
+            self._folded = fold(self.network)
+        return score_all(self.network, self.inputs, x, self.setting.n_classes, self._folded)
+
+    def cross_entropy(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Over all classes; over those of the sample's task where the scenario gives tasks."""
+        return F.cross_entropy(self.head_of(logits, y), y)
+
+    def head_of(self, logits: Tensor, y: Tensor | int) -> Tensor:
+        """The logits that compete: of all classes, or of the task's where the scenario gives tasks."""
+        if self._owner is None:
+            return logits
+        return logits.masked_fill(~self._owner[y], -torch.inf)
+
+    def state(self) -> State:
+        """The weights and the generators."""
+        random = {} if self._random is None else self._random.state()
+        return {"network": devices.weights(self.network), "inputs": self.inputs.state(), "random": random}
+
+    def restore(self, state: State) -> None:
+        """Become the learner whose state this is."""
+        devices.set_weights(self.network, state["network"])
+        self.inputs.restore(state["inputs"])
+        if self._random is not None:
+            self._random.restore(state["random"])
+        self._folded = None
+
+    def _check_outputs(self) -> None:
+        self.network.eval()
+        with torch.inference_mode():
+            shape = tuple(self.network(self.inputs.tensor(np.zeros((2, *self.setting.input_shape), np.uint8))).shape)
+        self.network.train()
+        if shape != (2, self.setting.n_classes):
+            raise UsageError(
+                f"The network gives outputs of shape {shape[1:]} for a sample; the stream has"
+                f" {self.setting.n_classes} classes, so it must give ({self.setting.n_classes},)."
+            )
+
+
+class Finetune(NetworkLearner):
+    """Trains on the stream, one step a batch, and does nothing against forgetting."""
+
+    def __init__(self, options: Train, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
+        super().__init__(options, setting, seeds, device)
+        self.options = options
+        self.optimiser = make_optimiser(options, self.network)
+
+    def _learn(self, batch: Batch) -> None:
+        """Take `iterations` steps on the batch."""
+        y = devices.to_tensor(batch.y, self.device)
+        for _ in range(self.options.iterations):
+            self.step(self.cross_entropy(self.network(self.inputs.training(batch.x)), y))
+
+    def step(self, loss: Tensor) -> None:
+        """One step down the gradient of the loss."""
+        self.optimiser.step(loss)
+        self._folded = None
+
+    def end_task(self) -> None:
+        """Do nothing."""
+
+    def state(self) -> State:
+        """Weights, optimiser, generators."""
+        return {**super().state(), "optimiser": self.optimiser.state()}
+
+    def restore(self, state: State) -> None:
+        """Become the learner whose state this is."""
+        super().restore(state)
+        self.optimiser.restore(state["optimiser"])
+
+
+class FixedFeatures(NetworkLearner):
+    """The features of a network that is never trained: its `features` method, else its output."""
+
+    def __call__(self, x: Array) -> NDArray[np.float64]:
+        forward = getattr(self.network, "features", self.network)
+        self.network.eval()
+        with torch.inference_mode():
+            parts = [
+                forward(self.inputs.tensor(x[start : start + PIECE_OF_IMAGES])).flatten(1).cpu().numpy()
+                for start in range(0, len(x), PIECE_OF_IMAGES)
+            ]
+        return np.concatenate(parts).astype(np.float64)
+
+    def _check_outputs(self) -> None:
+        """Features may have any number of outputs."""
+
+
+def make_optimiser(options: Train, network: nn.Module) -> Optimiser:
+    """The optimiser of these options."""
+    if options.optimizer == "adam":
+        return Adam(network, options.lr, options.weight_decay)
+    return SGD(network, options.lr, options.momentum, options.weight_decay)
+
+
+def _same_task(setting: Setting, device: torch.device) -> Tensor | None:
+    """For each class, which classes are of its task: the head that task-incremental training uses."""
+    owner = setting.task_of_class
+    if not setting.gives_task or owner is None:
+        return None
+    return torch.from_numpy(owner[:, None] == owner[None, :]).to(device)

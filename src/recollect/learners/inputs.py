@@ -1,0 +1,129 @@
+"""From samples as they are stored to what a network takes: floats, normalised, augmented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recollect.errors import UsageError
+from recollect.learners.base import Array, Setting, State
+from recollect.learners.devices import to_array, to_tensor
+
+PADDING = 4
+CONSTANTS = {
+    "mnist": ([0.1307], [0.3081]),
+    "fashion-mnist": ([0.2860], [0.3530]),
+    "cifar10": ([0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616]),
+    "cifar100": ([0.5071, 0.4865, 0.4409], [0.2673, 0.2564, 0.2762]),
+    "tiny-imagenet": ([0.4802, 0.4481, 0.3975], [0.2770, 0.2691, 0.2821]),
+}
+
+
+class Inputs:
+    """Turns batches of uint8 images (or float features) into float tensors on the device.
+
+    Images become values in 0 .. 1, then are normalised if asked; features are taken as they are. Crops and
+    flips are drawn from a generator of its own.
+    """
+
+    def __init__(
+        self,
+        normalise: Any,
+        augment: str,
+        setting: Setting,
+        seed: int,
+        device: torch.device,
+        *,
+        channels_last: bool,
+    ) -> None:
+        self._device = device
+        self._format = torch.channels_last if channels_last else torch.contiguous_format
+        self._constants = _constants(normalise, setting, device)
+        self._crop, self._flip = "crop" in augment, "flip" in augment
+        if augment != "none" and len(setting.input_shape) != 3:
+            raise UsageError(
+                f"augment: {augment} is for images (channels, height, width); the stream has samples of shape"
+                f" {setting.input_shape}. Leave it out."
+            )
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def tensor(self, x: Array) -> Tensor:
+        """What the network takes."""
+        return self._floats(to_tensor(x, self._device))
+
+    def training(self, x: Array) -> Tensor:
+        """The same, augmented."""
+        raw = to_tensor(x, self._device)
+        if self._crop:
+            raw = random_crop(raw, self._generator)
+        if self._flip:
+            raw = random_flip(raw, self._generator)
+        return self._floats(raw)
+
+    def _floats(self, raw: Tensor) -> Tensor:
+        if raw.dtype == torch.uint8:
+            floats = raw.to(torch.float32, memory_format=self._format).div_(255)
+        else:
+            floats = raw.to(torch.float32, memory_format=self._format)
+        if self._constants is not None:
+            mean, deviation = self._constants
+            floats = (floats - mean) / deviation
+        return floats
+
+    def reseed(self, seed: int) -> None:
+        """Start the generator anew."""
+        self._generator.manual_seed(seed)
+
+    def state(self) -> State:
+        """Where the generator is."""
+        return {"generator": to_array(self._generator.get_state())}
+
+    def restore(self, state: State) -> None:
+        """Put the generator back."""
+        self._generator.set_state(torch.from_numpy(np.array(state["generator"])))
+
+
+def random_crop(images: Tensor, generator: torch.Generator, padding: int = PADDING) -> Tensor:
+    """Each image shifted by up to `padding` pixels each way, black where nothing was.
+
+    >>> ones = torch.ones(2, 1, 8, 8, dtype=torch.uint8)
+    >>> random_crop(ones, torch.Generator().manual_seed(0)).shape
+    torch.Size([2, 1, 8, 8])
+    """
+    count, channels, height, width = images.shape
+    padded = torch.nn.functional.pad(images, (padding,) * 4)
+    shift = torch.randint(0, 2 * padding + 1, (2, count), generator=generator).to(images.device)
+    rows = shift[0, :, None] + torch.arange(height, device=images.device)
+    columns = shift[1, :, None] + torch.arange(width, device=images.device)
+    which = torch.arange(count, device=images.device)[:, None, None, None]
+    channel = torch.arange(channels, device=images.device)[None, :, None, None]
+    return padded[which, channel, rows[:, None, :, None], columns[:, None, None, :]]
+
+
+def random_flip(images: Tensor, generator: torch.Generator) -> Tensor:
+    """Each image mirrored left to right, or not, at even odds."""
+    mirrored = torch.rand(len(images), generator=generator).to(images.device) < 0.5
+    return torch.where(mirrored[:, None, None, None], images.flip(-1), images)
+
+
+def _constants(normalise: Any, setting: Setting, device: torch.device) -> tuple[Tensor, Tensor] | None:
+    if normalise is None:
+        return None
+    if isinstance(normalise, str):
+        if normalise not in CONSTANTS:
+            raise UsageError(
+                f"normalise: {normalise} is not known; there are {', '.join(CONSTANTS)}, or give"
+                " [means, deviations], a number for each channel."
+            )
+        normalise = CONSTANTS[normalise]
+    channels = setting.input_shape[0]
+    shape = (1, -1) + (1,) * (len(setting.input_shape) - 1)
+    pair = [torch.tensor(part, dtype=torch.float32, device=device) for part in normalise]
+    if any(len(part) not in (1, channels) for part in pair) or bool((pair[1] <= 0).any()):
+        raise UsageError(
+            f"normalise takes a mean and a deviation above 0 for each of {channels} channels; got {normalise}."
+        )
+    return pair[0].reshape(shape), pair[1].reshape(shape)

@@ -1,0 +1,88 @@
+"""The joint learners: everything seen so far, kept and learned together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.learners.base import Array, Scores, Setting, State
+from recollect.learners.buffers import Everything
+from recollect.learners.offline import OfflineLearner
+from recollect.learners.options import Joint
+from recollect.runs.seeds import Seeds
+
+if TYPE_CHECKING:
+    from recollect.streams import Batch
+
+
+class JointIncremental(OfflineLearner):
+    """A new network trained on all data seen, whenever scores are asked after new data came.
+
+    Row i of its matrix is the joint learner of tasks 0 .. i: what intransigence compares with.
+    """
+
+    def __init__(self, options: Joint, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
+        super().__init__(options, setting, seeds, device)
+        self.data = Everything()
+
+    @property
+    def stored_samples(self) -> int:  # type: ignore[override]
+        """All samples seen."""
+        return len(self.data)
+
+    @property
+    def stored_bytes(self) -> int:  # type: ignore[override]
+        """Bytes of all samples seen."""
+        return self.data.stored_bytes
+
+    def stored(self) -> tuple[Array, NDArray[np.int64]]:
+        """All samples seen, each once."""
+        return self.data.x, self.data.y
+
+    def _learn(self, batch: Batch) -> None:
+        """Keep the batch, unless an earlier pass brought it."""
+        if not batch.repeat:
+            self.data.add(batch.x, batch.y)
+            self.changes += 1
+
+    def state(self) -> State:
+        """Network and data."""
+        return {**super().state(), "data": self.data.state()}
+
+    def restore(self, state: State) -> None:
+        """Become the learner whose state this is."""
+        super().restore(state)
+        self.data.restore(state["data"])
+
+
+class JointFinal(JointIncremental):
+    """One network trained on the whole stream after its last task.
+
+    Between the first batch and the end there is no such network: the scores are NaN, and those rows are not
+    planned. Before the first batch the scores are those of the untrained network.
+    """
+
+    def __init__(self, options: Joint, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
+        super().__init__(options, setting, seeds, device)
+        self.tasks_over = 0
+
+    def end_task(self) -> None:
+        """Count the tasks that are over."""
+        self.tasks_over += 1
+
+    def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
+        """The logits of all classes; NaN while the stream is under way."""
+        if self.changes and self.tasks_over < len(self.setting.tasks):
+            return np.full((len(x), self.setting.n_classes), np.nan, np.float32)
+        return super().score(x, task)
+
+    def state(self) -> State:
+        """Network, data, and how many tasks are over."""
+        return {**super().state(), "tasks_over": self.tasks_over}
+
+    def restore(self, state: State) -> None:
+        """Become the learner whose state this is."""
+        super().restore(state)
+        self.tasks_over = int(state["tasks_over"])

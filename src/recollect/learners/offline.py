@@ -1,0 +1,124 @@
+"""A network trained from scratch on stored samples, whenever scores are asked after they changed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from recollect.learners import devices
+from recollect.learners.base import Array, Scores, Setting, State
+from recollect.learners.finetune import NetworkLearner
+from recollect.learners.networks import build
+from recollect.learners.optimisers import SGD, clip
+from recollect.learners.options import Offline
+from recollect.learners.randomness import OwnRandomness, sub_seed
+from recollect.runs.seeds import Seeds
+
+
+class OfflineLearner(NetworkLearner):
+    """Trains a NEW network with a NEW optimiser on what `stored` holds, when it is scored after a change.
+
+    Everything that a training draws comes from the seeds and the number of changes: the network is a pure
+    function of the memory and its history, so scoring more often changes nothing later.
+    """
+
+    def __init__(self, options: Offline, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
+        super().__init__(options, setting, seeds, device)
+        self.options = options
+        self.changes = 0
+        self.trained_at = 0
+        self.trainings = 0
+
+    def stored(self) -> tuple[Array, NDArray[np.int64]]:
+        """The samples and labels to train on."""
+        raise NotImplementedError
+
+    def end_task(self) -> None:
+        """Do nothing: the training waits until scores are asked."""
+
+    def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
+        """The logits of all classes, after training anew if what is stored has changed."""
+        if self.changes != self.trained_at:
+            self._retrain()
+        return super().score(x, task)
+
+    def _retrain(self) -> None:
+        self._adopt(build(self.options, self.setting, sub_seed(self._seeds.init, self.changes)))
+        seed = sub_seed(self._seeds.learner, "training", self.changes)
+        self.inputs.reseed(seed)
+        if self._random is None:
+            self._train(np.random.default_rng(seed))
+        else:
+            with OwnRandomness(seed, self.device):
+                self._train(np.random.default_rng(seed))
+        self.trained_at = self.changes
+        self.trainings += 1
+
+    def _train(self, rng: np.random.Generator) -> None:
+        chosen = self.options
+        x, y = self.stored()
+        optimiser = SGD(self.network, chosen.lr, chosen.momentum, chosen.weight_decay)
+        for epoch in range(chosen.epochs):
+            optimiser.lr = learning_rate(chosen, epoch)
+            order = rng.permutation(len(y))
+            for start in range(0, len(y), chosen.batch):
+                places = order[start : start + chosen.batch]
+                if len(places) == 1 and start:
+                    break  # batch norm has nothing to normalise in a lone sample; its turn comes next epoch
+                loss = self._loss(x[places], y[places], rng)
+                gradients = torch.autograd.grad(loss, optimiser.parameters, allow_unused=True)
+                clip(gradients, chosen.clip)
+                optimiser.apply(gradients)
+
+    def _loss(self, x: Array, y: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        inputs, labels = self.inputs.training(x), devices.to_tensor(y, self.device)
+        if not (self.options.cutmix and inputs.ndim == 4 and rng.random() < self.options.cutmix):
+            return self.cross_entropy(self.network(inputs), labels)
+        mixed, partner, kept = cutmix(inputs, rng)
+        logits = self.network(mixed)
+        return kept * self.cross_entropy(logits, labels) + (1 - kept) * self.cross_entropy(logits, labels[partner])
+
+    def state(self) -> State:
+        """The network, if it is trained, and how often what is stored has changed."""
+        return {**super().state(), "changes": self.changes, "trained_at": self.trained_at}
+
+    def restore(self, state: State) -> None:
+        """Become the learner whose state this is."""
+        super().restore(state)
+        self.changes, self.trained_at = int(state["changes"]), int(state["trained_at"])
+
+
+def learning_rate(options: Offline, epoch: int) -> float:
+    """GDumb's rate: one epoch at a tenth, then cosine cycles that begin at epochs 1, 2, 4, 8, ...
+
+    >>> [round(learning_rate(Offline(lr=1, min_lr=0), epoch), 2) for epoch in range(8)]
+    [0.1, 1.0, 1.0, 0.5, 1.0, 0.85, 0.5, 0.15]
+    """
+    if options.schedule == "constant":
+        return options.lr
+    if epoch == 0:
+        return 0.1 * options.lr
+    length = 1 << (epoch.bit_length() - 1)
+    wave = (1 + math.cos(math.pi * (epoch - length) / length)) / 2
+    return options.min_lr + (options.lr - options.min_lr) * wave
+
+
+def cutmix(images: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor, float]:
+    """Images with a rectangle of another image each, which image that is, and the share that is kept.
+
+    The share is uniform (Beta(1, 1)) before the rectangle is cut at the border, as in Yun et al. 2019.
+    """
+    height, width = images.shape[-2:]
+    side = math.sqrt(1 - rng.random())
+    half_height, half_width = int(height * side) // 2, int(width * side) // 2
+    row, column = int(rng.integers(height)), int(rng.integers(width))
+    top, bottom = max(0, row - half_height), min(height, row + half_height)
+    left, right = max(0, column - half_width), min(width, column + half_width)
+    partner = torch.from_numpy(rng.permutation(len(images))).to(images.device)
+    mixed = images.clone()
+    mixed[:, :, top:bottom, left:right] = images[partner, :, top:bottom, left:right]
+    return mixed, partner, 1 - (bottom - top) * (right - left) / (height * width)

@@ -1,0 +1,214 @@
+"""The learners by name, and `make_learner`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from recollect.errors import MissingExtra, UsageError
+from recollect.learners import options
+from recollect.learners.base import Learner, LearnerCard, Setting
+from recollect.runs.seeds import Seeds
+
+_CARDS = (
+    LearnerCard(
+        name="finetune",
+        summary="Trains on the stream and does nothing against forgetting.",
+        source="the lower bound of every paper",
+        maker="recollect.learners.finetune:Finetune",
+        options=options.Train,
+        stores="nothing",
+        costs="one forward and backward pass of the stream batch",
+    ),
+    LearnerCard(
+        name="er",
+        summary="Trains on each stream batch together with a batch drawn from a reservoir of past samples.",
+        source="Rolnick et al. 2019; Chaudhry et al. 2019",
+        maker="recollect.learners.replay:ExperienceReplay",
+        options=options.Replay,
+        stores="`memory` samples and labels",
+        costs="one forward and backward pass of the stream and memory batch",
+    ),
+    LearnerCard(
+        name="er_ace",
+        summary="Replay in which new classes compete among themselves, and memory among all.",
+        source="Caccia et al. 2022",
+        maker="recollect.learners.replay_variants:ERACE",
+        options=options.TwoPassReplay,
+        stores="`memory` samples and labels",
+        costs="a forward and backward pass of the stream batch and one of the memory batch",
+    ),
+    LearnerCard(
+        name="derpp",
+        summary="DER++: replay of labels, and of the logits that samples had when they were stored.",
+        source="Buzzega et al. 2020",
+        maker="recollect.learners.replay_variants:DERPlusPlus",
+        options=options.DarkReplay,
+        stores="`memory` samples, labels and logits",
+        costs="a forward and backward pass of the stream batch and two of memory batches",
+    ),
+    LearnerCard(
+        name="agem",
+        summary="A-GEM: a gradient that would raise the loss on memory of earlier tasks is projected.",
+        source="Chaudhry et al. 2019",
+        maker="recollect.learners.replay_variants:AGEM",
+        options=options.TwoPassReplay,
+        stores="`memory` samples and labels",
+        costs="a forward and backward pass of the stream batch and one of the memory batch",
+    ),
+    LearnerCard(
+        name="ewc",
+        summary="Online EWC: weights with a large Fisher information stay near their values.",
+        source="Kirkpatrick et al. 2017; Schwarz et al. 2018",
+        maker="recollect.learners.anchored:EWC",
+        options=options.Fisher,
+        stores="the weights twice (anchor, importance), and `samples` samples of the present task",
+        costs="one pass of the stream batch; `samples` x `labels` single passes at the end of a task",
+        needs_boundaries=True,
+    ),
+    LearnerCard(
+        name="mas",
+        summary="Memory aware synapses: weights on which the outputs depend stay near their values.",
+        source="Aljundi et al. 2018",
+        maker="recollect.learners.anchored:MAS",
+        options=options.Anchored,
+        stores="the weights twice (anchor, importance), and `samples` samples of the present task",
+        costs="one pass of the stream batch; `samples` single passes at the end of a task",
+        needs_boundaries=True,
+    ),
+    LearnerCard(
+        name="lwf",
+        summary="Learning without forgetting: the network before the task teaches the one in it.",
+        source="Li and Hoiem 2016; Mai et al. 2022 for its online form",
+        maker="recollect.learners.distill:LwF",
+        options=options.Distill,
+        stores="the network once more, as the teacher",
+        costs="one pass of the stream batch and one forward pass of the teacher",
+        needs_boundaries=True,
+    ),
+    LearnerCard(
+        name="ncm",
+        summary="Nearest class mean, in fixed features or in the samples as they are.",
+        source="Mensink et al. 2013",
+        maker="recollect.learners.prototypes:NearestClassMean",
+        options=options.Prototypes,
+        stores="a mean and a count for each class",
+        costs="one forward pass of the fixed network, if there is one",
+        extra=None,
+    ),
+    LearnerCard(
+        name="slda",
+        summary="Streaming LDA: class means and one shared covariance, in fixed features or raw samples.",
+        source="Hayes and Kanan 2020",
+        maker="recollect.learners.prototypes:StreamingLDA",
+        options=options.Shrinkage,
+        stores="a mean and a count for each class, and a covariance",
+        costs="a d x d product a batch; an inverse before an evaluation",
+        extra=None,
+    ),
+    LearnerCard(
+        name="gdumb",
+        summary="Keeps a class-balanced memory; a new network is trained on it whenever scores are asked.",
+        source="Prabhu et al. 2020",
+        maker="recollect.learners.gdumb:GDumb",
+        options=options.GDumb,
+        stores="`memory` samples and labels",
+        costs="nothing while learning; `epochs` passes over the memory before each evaluation",
+    ),
+    LearnerCard(
+        name="random",
+        summary="Guesses uniformly among the classes: the reference of difficulty, in flesh.",
+        source="Michel et al. 2023, section 3.2",
+        maker="recollect.learners.guess:RandomGuess",
+        options=options.NoOptions,
+        stores="nothing",
+        costs="nothing",
+        extra=None,
+    ),
+    LearnerCard(
+        name="joint_incremental",
+        summary="A new network trained on everything seen so far, whenever scores are asked after new data.",
+        source="the joint learner of intransigence (Chaudhry et al. 2018)",
+        maker="recollect.learners.joint:JointIncremental",
+        options=options.Joint,
+        stores="every sample and label of the stream",
+        costs="`epochs` passes over all data seen, before each evaluation",
+    ),
+    LearnerCard(
+        name="joint_final",
+        summary="One network trained once on the whole stream, after its last task.",
+        source="the offline upper bound of most tables",
+        maker="recollect.learners.joint:JointFinal",
+        options=options.Joint,
+        stores="every sample and label of the stream",
+        costs="`epochs` passes over the whole stream, once",
+        needs_boundaries=True,
+        evaluated="end",
+    ),
+)
+
+LEARNERS: dict[str, LearnerCard] = {card.name: card for card in _CARDS}
+
+
+def make_learner(
+    name: str,
+    config: Mapping[str, Any] | None,
+    setting: Setting,
+    seeds: Seeds,
+    device: str = "auto",
+) -> Learner:
+    """The learner of this name, new, with these options.
+
+    A name with a colon, such as "my_package.learners:MyLearner", is imported and called as
+    `MyLearner(setting=..., seeds=..., **config)`.
+
+    >>> from recollect.runs.seeds import derive
+    >>> setting = Setting(input_shape=(4,), n_classes=2, tasks=((0,), (1,)))
+    >>> make_learner("random", {}, setting, derive(0)).stored_samples
+    0
+    >>> make_learner("gdump", {}, setting, derive(0))
+    Traceback (most recent call last):
+    ...
+    recollect.errors.UsageError: There is no learner named 'gdump'; the nearest is 'gdumb'. ...
+    """
+    if ":" in name:
+        return _foreign(name, dict(config or {}), setting, seeds)
+    card = LEARNERS.get(name)
+    if card is None:
+        near = get_close_matches(name, LEARNERS, n=1, cutoff=0.0)
+        raise UsageError(
+            f"There is no learner named {name!r}; the nearest is {near[0]!r}. There are:"
+            f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
+        )
+    if setting.kind != "classification":
+        raise UsageError(f"The learner {name!r} classifies; the stream asks for {setting.kind}.")
+    if card.needs_boundaries and not setting.gives_boundaries:
+        raise UsageError(
+            f"The learner {name!r} does its work at the end of a task, and this scenario tells no boundaries."
+            " Use one that needs none (such as 'er'), or a scenario with boundaries."
+        )
+    if card.extra is not None and find_spec("torch") is None:
+        raise MissingExtra.of("torch", card.extra)
+    chosen = options.read(card.options, name, config or {})
+    learner: Learner = _import(card.maker)(chosen, setting, seeds, device)
+    return learner
+
+
+def _import(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _foreign(path: str, config: dict[str, Any], setting: Setting, seeds: Seeds) -> Learner:
+    from recollect.learners.wrap import wrap
+
+    try:
+        maker = _import(path)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"Cannot import the learner {path!r}: {error}. Is its package installed, or on the path?"
+        ) from None
+    return wrap(maker(setting=setting, seeds=seeds, **config), setting, seeds)

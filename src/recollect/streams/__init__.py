@@ -1,0 +1,24 @@
+"""Streams: data sets cut into ordered tasks, and the rules of the scenarios."""
+
+from recollect.streams.arrays import stream_from_arrays, stream_from_npz
+from recollect.streams.data import Dataset, dataset_from_arrays
+from recollect.streams.datasets import load_dataset, make_stream, stream_names
+from recollect.streams.scenarios import build_stream
+from recollect.streams.spec import Spec
+from recollect.streams.stream import Batch, Stream, StreamTask, TestBatch
+
+__all__ = [
+    "Batch",
+    "Dataset",
+    "Spec",
+    "Stream",
+    "StreamTask",
+    "TestBatch",
+    "build_stream",
+    "dataset_from_arrays",
+    "load_dataset",
+    "make_stream",
+    "stream_from_arrays",
+    "stream_from_npz",
+    "stream_names",
+]

@@ -1,0 +1,113 @@
+"""A data set in memory: training and test arrays, never copied to floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recollect.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples with their classes. `y` are places in `classes`, the data set's own names of the classes.
+
+    `x` has the shape (n, *input_shape): uint8 for images (channels first), float32 for features (a table, a
+    row a sample); it may be memory-mapped. `notes` say what is unusual about the files it came from.
+    """
+
+    name: str
+    x_train: NDArray[Any]
+    y_train: NDArray[np.int64]
+    x_test: NDArray[Any]
+    y_test: NDArray[np.int64]
+    classes: tuple[int | str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return tuple(self.x_train.shape[1:])
+
+
+def dataset_from_arrays(
+    name: str,
+    x_train: ArrayLike,
+    y_train: ArrayLike,
+    x_test: ArrayLike,
+    y_test: ArrayLike,
+    *,
+    notes: tuple[str, ...] = (),
+) -> Dataset:
+    """Check the arrays of a user and number their classes.
+
+    >>> data = dataset_from_arrays("toy", [[0.5], [1.5]], ["cat", "ant"], [[0.7]], ["cat"])
+    >>> data.classes, data.y_train, data.x_train.dtype
+    (('ant', 'cat'), array([1, 0]), dtype('float32'))
+    """
+    inputs = [_inputs(x, what) for x, what in ((x_train, "x_train"), (x_test, "x_test"))]
+    labels = [_labels(y, what) for y, what in ((y_train, "y_train"), (y_test, "y_test"))]
+    for x, y, what in zip(inputs, labels, ("train", "test"), strict=True):
+        if len(x) != len(y):
+            raise UsageError(
+                f"x_{what} and y_{what} have a row a sample; got {len(x):,} inputs and {len(y):,} labels."
+            )
+    if inputs[0].shape[1:] != inputs[1].shape[1:] or inputs[0].dtype != inputs[1].dtype:
+        raise UsageError(
+            "Training and test samples have one shape and one type; got"
+            f" {inputs[0].shape[1:]} {inputs[0].dtype} and {inputs[1].shape[1:]} {inputs[1].dtype}."
+        )
+    classes, y_number = np.unique(labels[0], return_inverse=True)
+    places = np.searchsorted(classes, labels[1])
+    known = places < len(classes)
+    known[known] = classes[places[known]] == labels[1][known]
+    if not known.all():
+        stranger = labels[1][~known][0].item()
+        raise UsageError(
+            f"Every test label must occur in training; {stranger!r} does not. Drop those test samples,"
+            " or give training samples of that class."
+        )
+    return Dataset(
+        name,
+        inputs[0],
+        y_number.astype(np.int64),
+        inputs[1],
+        places.astype(np.int64),
+        tuple(classes.tolist()),
+        notes,
+    )
+
+
+def _inputs(x: ArrayLike, what: str) -> NDArray[Any]:
+    """Images of uint8 as they are, everything else as float32; numbers only, and finite."""
+    array = np.asarray(x)
+    if array.ndim < 2 or array.dtype.kind not in "buif" or 0 in array.shape:
+        raise UsageError(
+            f"{what} is an array of numbers of shape (samples, ...), not empty;"
+            f" got shape {array.shape} of type {array.dtype}."
+        )
+    if array.dtype == np.uint8 and array.ndim > 2:
+        return array
+    array = array.astype(np.float32, copy=False)
+    if not np.isfinite(array).all():
+        raise UsageError(
+            f"{what} has values that are not finite. Replace or drop them before making a stream."
+        )
+    return array
+
+
+def _labels(y: ArrayLike, what: str) -> NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
+        labels = labels.astype(np.int64)
+    if labels.ndim != 1 or labels.dtype.kind not in "buiUS":
+        raise UsageError(
+            f"{what} is a list of class numbers or names, one a sample; got shape {labels.shape}"
+            f" of type {labels.dtype}."
+        )
+    return labels.astype(np.str_) if labels.dtype.kind == "S" else labels

@@ -1,0 +1,270 @@
+"""Data sets by name, and the streams that are named after them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import MissingExtra, UsageError
+from recollect.streams.arrays import dataset_from_npz, stratified_test
+from recollect.streams.cache import Decoded, content_key, decoded
+from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, Published, published
+from recollect.streams.data import Dataset
+from recollect.streams.locate import find_folder, present
+from recollect.streams.readers import cifar, idx, tiny_imagenet
+from recollect.streams.scenarios import build_stream
+from recollect.streams.spec import Spec, takes_options
+from recollect.streams.stream import Stream
+from recollect.streams.verify import check_counts, other_hashes
+
+DIGITS_TEST = 0.2
+
+
+@dataclass(frozen=True)
+class NamedStream:
+    """A stream that people call by a name: a data set and the options that the name stands for."""
+
+    dataset: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_DOMAINS: dict[str, Mapping[str, Any]] = {
+    "permuted": {"scenario": "domain-incremental", "domain": "permutations", "tasks": 10},
+    "rotated": {"scenario": "domain-incremental", "domain": "rotations", "tasks": 10},
+}
+_SPLITS = {"digits": 5, "mnist": 5, "fashion-mnist": 5, "cifar10": 5, "cifar100": 10, "tiny-imagenet": 100}
+
+STREAMS: dict[str, NamedStream] = {
+    **{f"split-{name}": NamedStream(name, {"tasks": tasks}) for name, tasks in _SPLITS.items()},
+    **{
+        f"{kind}-{name}": NamedStream(name, options)
+        for kind, options in _DOMAINS.items()
+        for name in ("digits", "mnist", "fashion-mnist")
+    },
+}
+
+
+def stream_names() -> tuple[str, ...]:
+    """The names that `make_stream` knows, beside paths of `.npz` files."""
+    return (*CATALOGUE, *STREAMS)
+
+
+@takes_options
+def make_stream(
+    name: str,
+    *,
+    data: Path | str | None = None,
+    size: int | None = None,
+    partial: bool = False,
+    test_fraction: float | None = None,
+    **options: Any,
+) -> Stream:
+    """The stream of this name: of a data set, a named stream, or a path of an `.npz` file.
+
+    `name` is such as "digits" (then say how to split it), "split-cifar100" (10 tasks of 10 classes),
+    "split-tiny-imagenet" (100 of 2), "permuted-mnist", or "my/data.npz". `data` is the folder that holds the
+    data set's folder; else RECOLLECT_DATA, else the cache is searched. For Tiny ImageNet, `size` is the side
+    that images are brought to and `partial` accepts that training images are missing. For an `.npz` file
+    that does not say which samples are for testing, `test_fraction` is the part of each class that is. The
+    other options are those of `Spec`: tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
+
+    >>> stream = make_stream("digits", tasks=5)
+    >>> stream.n_batches, stream.n_samples, stream.tasks[0].original
+    (145, 1438, (3, 2))
+    """
+    if name.endswith(".npz"):
+        _refuse(name, size=size, partial=partial or None)
+        spec = Spec.of(options)
+        fraction = 0.2 if test_fraction is None else test_fraction
+        return build_stream(dataset_from_npz(_npz_path(name, data), test_fraction=fraction), spec)
+    _refuse(name, test_fraction=test_fraction)
+    named = STREAMS.get(name) or NamedStream(name)
+    if named.dataset not in CATALOGUE:
+        near = difflib.get_close_matches(name, stream_names(), n=1)
+        hint = f"did you mean {near[0]!r}? There are" if near else "there are"
+        raise UsageError(f"There is no stream {name!r}; {hint} {', '.join(stream_names())}, and .npz files.")
+    spec = Spec.of({**_defaults(named, options), **options})
+    dataset = load_dataset(named.dataset, data=data, size=size, partial=partial)
+    # What differs from the published data set is in the name that stands in tables.
+    suffix = dataset.name.removeprefix(named.dataset)
+    return build_stream(dataset, spec, name=name + suffix)
+
+
+def load_dataset(
+    name: str, *, data: Path | str | None = None, size: int | None = None, partial: bool = False
+) -> Dataset:
+    """Find, read and check a data set; samples stay uint8, large ones memory-mapped.
+
+    >>> load_dataset("digits").x_train.shape
+    (1438, 1, 8, 8)
+    """
+    entry = published(name)
+    if name != "tiny-imagenet":
+        _refuse(name, size=size, partial=partial or None)
+        dataset = _READERS[name](entry, data)
+        check_counts(entry, dataset)
+        return dataset
+    return _tiny_imagenet(entry, data, size, partial)
+
+
+def _digits(entry: Published, data: Path | str | None) -> Dataset:
+    """Scikit-learn's digits; their 17 levels of grey are spread over 0 to 255, as in every other image."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise MissingExtra.of("scikit-learn", "sklearn") from None
+    x, y = load_digits(return_X_y=True)
+    images = np.rint(x * (255 / 16)).astype(np.uint8).reshape(-1, 1, 8, 8)
+    y = y.astype(np.int64)
+    test = stratified_test(y, DIGITS_TEST)
+    return Dataset(entry.name, images[~test], y[~test], images[test], y[test], tuple(range(10)))
+
+
+def _idx(entry: Published, data: Path | str | None) -> Dataset:
+    folder = find_folder(entry, data)
+    paths = [path for name in IDX_NAMES if (path := present(folder, name)) is not None]
+
+    def decode() -> Decoded:
+        x_train, y_train, x_test, y_test = (
+            idx.read_idx(path, dimensions) for path, dimensions in zip(paths, (3, 1, 3, 1), strict=True)
+        )
+        for x, y, part in ((x_train, y_train, "training"), (x_test, y_test, "test")):
+            if len(x) != len(y):
+                raise UsageError(
+                    f"{folder} has {len(x):,} {part} images and {len(y):,} labels. Fetch it again."
+                )
+        arrays: dict[str, NDArray[Any]] = {
+            "x_train": x_train[:, None],
+            "y_train": y_train.astype(np.int64),
+            "x_test": x_test[:, None],
+            "y_test": y_test.astype(np.int64),
+        }
+        names = _FASHION if entry.name == "fashion-mnist" else tuple(range(10))
+        return Decoded(arrays, {"classes": names, "other": other_hashes(entry, folder)})
+
+    return _from_cache(entry.name, decoded(entry.name, content_key(folder, paths), decode))
+
+
+def _cifar(entry: Published, data: Path | str | None) -> Dataset:
+    """The pickles, read once into the cache: they take seconds and four times their size in memory."""
+    folder = find_folder(entry, data)
+    names = [file.name for file in entry.files]
+    *train, test, meta = (folder / name for name in names)
+    label, names_key = (
+        ("fine_labels", "fine_label_names") if entry.name == "cifar100" else ("labels", "label_names")
+    )
+
+    def decode() -> Decoded:
+        arrays: dict[str, NDArray[Any]] = {}
+        for part, paths in (("train", train), ("test", [test])):
+            arrays[f"x_{part}"], arrays[f"y_{part}"] = cifar.read_images(paths, label)
+        facts = {"classes": cifar.read_names(meta, names_key), "other": other_hashes(entry, folder)}
+        return Decoded(arrays, facts)
+
+    key = content_key(folder, [folder / name for name in names])
+    return _from_cache(entry.name, decoded(entry.name, key, decode))
+
+
+def _tiny_imagenet(entry: Published, data: Path | str | None, size: int | None, partial: bool) -> Dataset:
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 64):
+        raise UsageError(f"size is the side of an image, 1 to 64 pixels; got {size!r}.")
+    side = size or tiny_imagenet.SIDE
+    folder = find_folder(entry, data)
+    listing = tiny_imagenet.list_files(folder)
+    counts = Dataset(
+        entry.name,
+        np.empty((0, *entry.input_shape), np.uint8),
+        np.array(listing.y_train, dtype=np.int64),
+        np.empty((0, *entry.input_shape), np.uint8),
+        np.array(listing.y_test, dtype=np.int64),
+        listing.classes,
+    )
+    check_counts(entry, counts, partial=partial)
+
+    def decode() -> Decoded:
+        arrays: dict[str, NDArray[Any]] = {
+            "x_train": tiny_imagenet.decode(listing.train, side),
+            "y_train": counts.y_train,
+            "x_test": tiny_imagenet.decode(listing.test, side),
+            "y_test": counts.y_test,
+        }
+        return Decoded(arrays, {"classes": listing.classes, "other": ()})
+
+    try:
+        key = content_key(folder, [*listing.files, folder / "val" / "val_annotations.txt"], side)
+    except FileNotFoundError as error:
+        raise UsageError(f"{error.filename} is listed and not there. Unpack the data set again.") from None
+    dataset = _from_cache(entry.name, decoded(f"{entry.name}-{side}", key, decode))
+    name, notes = dataset.name, dataset.notes
+    if side != tiny_imagenet.SIDE:
+        name += f" {side}x{side}"
+        notes += (f"images brought from 64 x 64 to {side} x {side} by averaging",)
+    if len(listing.train) < entry.n_train:
+        name += " (partial)"
+        notes += (f"partial: {len(listing.train):,} of {entry.n_train:,} training images",)
+    return replace(dataset, name=name, notes=notes)
+
+
+def _from_cache(name: str, found: Decoded) -> Dataset:
+    a, facts = found.arrays, found.facts
+    notes = _hash_note(tuple(facts["other"]))
+    return Dataset(name, a["x_train"], a["y_train"], a["x_test"], a["y_test"], tuple(facts["classes"]), notes)
+
+
+def _hash_note(different: tuple[str, ...]) -> tuple[str, ...]:
+    if not different:
+        return ()
+    return (f"same counts, other hash than the published files: {', '.join(different)}",)
+
+
+def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the name stands for, less what the user says otherwise."""
+    defaults = dict(named.options)
+    if "classes_per_task" in options or "angles" in options:
+        defaults.pop("tasks", None)
+    return defaults
+
+
+def _npz_path(name: str, data: Path | str | None) -> Path:
+    """As given, or below the data folders."""
+    roots = [Path(), *([Path(data)] if data is not None else [])]
+    roots += [Path(part) for part in os.environ.get("RECOLLECT_DATA", "").split(os.pathsep) if part]
+    for root in roots:
+        if (root / name).is_file():
+            return root / name
+    raise UsageError(f"There is no file {name}; looked in {', '.join(str(root) for root in roots)}.")
+
+
+def _refuse(name: str, **options: Any) -> None:
+    for option, value in options.items():
+        if value is not None:
+            belongs = "an .npz file" if option == "test_fraction" else "tiny-imagenet"
+            raise UsageError(f"The option {option} belongs to {belongs}; {name} does not take it.")
+
+
+_FASHION = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
+_READERS: dict[str, Callable[[Published, Path | str | None], Dataset]] = {
+    "digits": _digits,
+    "mnist": _idx,
+    "fashion-mnist": _idx,
+    "cifar10": _cifar,
+    "cifar100": _cifar,
+}

@@ -1,0 +1,83 @@
+"""What a stream is made of: tasks, and the batches that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Transform(Protocol):
+    """What a domain does to its samples, a batch at a time."""
+
+    def __call__(self, x: NDArray[Any]) -> NDArray[Any]:
+        """The samples of the domain; shape and type stay as they are."""
+
+    @property
+    def description(self) -> str:
+        """What is done, in words that differ for every other transform: they enter the fingerprint."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What a learner meets.
+
+    Attributes
+    ----------
+    x : array of shape (n, *input_shape)
+        uint8 images (channels, height, width) or float32 features; the learner makes floats of them.
+    y : array of shape (n,)
+        Labels in the order of the tasks: those of task 0 are 0 .. c0 - 1, those of task 1 follow.
+    task : the task, None where the scenario hides it.
+    number : place of the batch in the stream, over all tasks and passes, from 0.
+    repeat : True in the second and later passes over a task: these samples have been seen before.
+    ends : the task that has been learned with this batch, None inside one. For the engine, not learners.
+    samples_seen : samples presented up to and including this batch, repetitions counted.
+    """
+
+    x: NDArray[Any]
+    y: NDArray[np.int64]
+    task: int | None
+    number: int
+    repeat: bool
+    ends: int | None
+    samples_seen: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TestBatch:
+    """Test samples of all tasks mixed; `task` says for each sample whose it is."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of the name
+
+    x: NDArray[Any]
+    y: NDArray[np.int64]
+    task: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Features in units of a deviation from a mean, made a batch at a time."""
+
+    mean: NDArray[np.float32]
+    deviation: NDArray[np.float32]
+
+    def __call__(self, x: NDArray[Any]) -> NDArray[Any]:
+        """The scaled features, in place."""
+        x -= self.mean
+        x /= self.deviation
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class StreamTask:
+    """One task: its classes, as the learner sees them and as the data set calls them, and its samples."""
+
+    name: str
+    classes: tuple[int, ...]
+    original: tuple[int | str, ...]
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    transform: Transform | None = None

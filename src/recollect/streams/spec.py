@@ -1,0 +1,163 @@
+"""What a user may ask of a stream, checked before any data are read."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ParamSpec, TypeVar
+
+from recollect.errors import UsageError
+from recollect.streams.order import checked_seed
+
+SCENARIOS = ("class-incremental", "task-incremental", "domain-incremental", "time-incremental")
+DOMAINS = ("permutations", "rotations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """The options of a stream; `make_stream` and `stream_from_arrays` take them as keywords.
+
+    Attributes
+    ----------
+    scenario : class-incremental, task-incremental (the task is given in training and in testing),
+        domain-incremental (every task has all classes, its inputs changed) or time-incremental.
+    tasks : the number of tasks; with classes it must divide their number.
+    classes_per_task : one size for all tasks, or a size for each, such as [50, 10, 10, 10, 10, 10].
+    passes, batch : passes over each task (1: online), samples in a batch.
+    class_order_seed, class_order : the seed of the order of the classes; or the order itself, as the data
+        set's class names, or "natural" for the data set's own.
+    subset : at most so many training samples a class; or {"train": n, "test": m}.
+    blurry, disjoint : the part of a class's training samples that comes in other tasks, and the part of the
+        classes to which this does not happen (i-Blurry).
+    domain, domain_seed, angles : permutations or rotations, the seed of either, or the angles themselves.
+    boundaries : whether the learner is told where tasks end; by default not in blurry streams.
+    standardize : for tables: from every feature take the mean over the first task's training samples, and
+        divide by their deviation. Later tasks are not looked at.
+
+    >>> Spec.of({"tasks": 5, "bach": 10})
+    Traceback (most recent call last):
+    ...
+    recollect.errors.UsageError: A stream has no option 'bach'; did you mean 'batch'?
+    """
+
+    scenario: str = "class-incremental"
+    tasks: int | None = None
+    classes_per_task: int | tuple[int, ...] | None = None
+    passes: int = 1
+    batch: int = 10
+    class_order_seed: int = 0
+    class_order: str | tuple[int | str, ...] | None = None
+    subset: int | Mapping[str, int] | None = None
+    blurry: float = 0.0
+    disjoint: float = 0.0
+    domain: str = "permutations"
+    domain_seed: int = 0
+    angles: tuple[float, ...] | None = None
+    boundaries: bool | None = None
+    standardize: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Spec:
+        """The spec with these options; lists may stand for tuples."""
+        known = [field.name for field in fields(cls)]
+        for option in options:
+            if option not in known:
+                near = difflib.get_close_matches(str(option), known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+                raise UsageError(f"A stream has no option {option!r}; {hint}")
+        plain: dict[str, Any] = {key: tuple(v) if _is_list(v) else v for key, v in options.items()}
+        return cls(**plain)
+
+    def __post_init__(self) -> None:
+        _one_of("scenario", self.scenario, SCENARIOS)
+        _one_of("domain", self.domain, DOMAINS)
+        for option in ("passes", "batch"):
+            _at_least_one(option, getattr(self, option))
+        if self.tasks is not None:
+            _at_least_one("tasks", self.tasks)
+        sizes = self.classes_per_task
+        for size in sizes if isinstance(sizes, tuple) else () if sizes is None else (sizes,):
+            _at_least_one("classes_per_task", size)
+        checked_seed(self.class_order_seed)
+        checked_seed(self.domain_seed)
+        self._check_blurry()
+        subset = self.subset if isinstance(self.subset, Mapping) else {"train": self.subset}
+        for part, count in subset.items():
+            if part not in ("train", "test"):
+                raise UsageError(f"subset limits 'train' and 'test' samples a class; got {part!r}.")
+            if count is not None:
+                _at_least_one(f"subset ({part})", count)
+        angles, order = self.angles, self.class_order
+        if angles is not None and not (isinstance(angles, tuple) and all(map(_is_number, angles))):
+            raise UsageError(f"angles is a list of degrees, one a task; got {angles!r}.")
+        names = order if isinstance(order, tuple) else ()
+        if order is not None and order != "natural" and not (names and all(map(_is_name, names))):
+            raise UsageError(f"class_order is 'natural' or a list of all classes; got {order!r}.")
+        for option, allowed in (("boundaries", (None, True, False)), ("standardize", (True, False))):
+            if not any(getattr(self, option) is value for value in allowed):
+                raise UsageError(f"{option} is true or false; got {getattr(self, option)!r}.")
+
+    def limit(self, part: str) -> int | None:
+        """At most how many samples a class the part "train" or "test" may have; None: all."""
+        if isinstance(self.subset, Mapping):
+            return self.subset.get(part)
+        return self.subset if part == "train" else None
+
+    def _check_blurry(self) -> None:
+        for option in ("blurry", "disjoint"):
+            value = getattr(self, option)
+            if not _is_number(value) or not 0 <= value <= 1:
+                raise UsageError(f"{option} is a fraction from 0 to 1; got {value!r}.")
+        if not self.blurry:
+            if self.disjoint:
+                raise UsageError("disjoint belongs to blurry streams; give blurry, a fraction above 0, too.")
+            return
+        if self.scenario != "class-incremental":
+            raise UsageError(f"Only class-incremental streams can be blurry; this one is {self.scenario}.")
+        if self.passes != 1:
+            raise UsageError(
+                f"A blurry stream has no task ends to go back from, so it is passed once; got passes ="
+                f" {self.passes}."
+            )
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def takes_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Show the options of `Spec` in the signature, in the place of `**options`: for help() and for checks."""
+    own = inspect.signature(function)
+    kept = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type)
+        for f in fields(Spec)
+    ]
+    setattr(function, "__signature__", own.replace(parameters=[*kept, *options]))  # noqa: B010
+    return function
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, tuple))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, (int, str))
+
+
+def _one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        near = difflib.get_close_matches(str(value), allowed, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"{option} is one of {', '.join(allowed)}; got {value!r}.{hint}")
+
+
+def _at_least_one(option: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{option} is a whole number of at least 1; got {value!r}.")

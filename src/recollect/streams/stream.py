@@ -1,0 +1,264 @@
+"""A stream: tasks in an order, cut into batches that can be sought, and one mixed test set.
+
+Everything about the order is a function of (seed, task, pass), so a stream can be entered at any batch
+without producing the earlier ones, and a resumed run meets the batches that it would have met.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.runs import fingerprint as _fingerprint
+from recollect.runs.run import Task
+from recollect.streams.data import Dataset
+from recollect.streams.order import permutation
+from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform
+
+# Test samples are always met in this order: a learner that looks at whole batches gains nothing from it.
+TEST_ORDER_SEED = 20230901
+_HASH_ROWS = 4096
+
+__all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stream:
+    """Ordered tasks over one data set, with a label space and a scenario.
+
+    Made by `make_stream` and `stream_from_arrays`. `labels[c]` is the label of the data set's class c.
+    `continuous` streams are cut into batches without regard to the tasks (blurry boundaries);
+    `shuffle=False` keeps the order of the samples in each task (time). `variant` is what the fingerprint
+    must know beside classes, counts and test samples.
+
+    >>> from recollect.streams import stream_from_arrays
+    >>> x = np.arange(8, dtype=np.uint8).reshape(8, 1)
+    >>> stream = stream_from_arrays(x, [0, 1] * 4, x, [0, 1] * 4, name="toy", tasks=2, batch=3)
+    >>> [(len(b.y), b.ends, b.samples_seen) for b in stream.batches(seed=0)]
+    [(3, None, 3), (1, 0, 4), (3, None, 7), (1, 1, 8)]
+    >>> [b.number for b in stream.batches(seed=0, start=2)]
+    [2, 3]
+    """
+
+    name: str
+    data: Dataset
+    tasks: tuple[StreamTask, ...]
+    labels: NDArray[np.int64]
+    scenario: str = "class-incremental"
+    passes: int = 1
+    batch: int = 10
+    gives_task: bool = False
+    gives_boundaries: bool = True
+    continuous: bool = False
+    shuffle: bool = True
+    variant: str = ""
+    scale: Scale | None = None
+    kind: str = "classification"
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def n_classes(self) -> int:
+        """The size of the whole label space."""
+        return len({label for task in self.tasks for label in task.classes})
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return self.data.input_shape
+
+    @cached_property
+    def n_train(self) -> int:
+        """How many training samples there are, each counted once a task."""
+        return sum(len(task.train) for task in self.tasks)
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples are presented, passes counted."""
+        return self.n_train * self.passes
+
+    @cached_property
+    def n_batches(self) -> int:
+        """How many batches there are, passes counted."""
+        return -(-self.n_train // self.batch) if self.continuous else int(self._first_batch[-1])
+
+    def batches(self, seed: int, start: int = 0) -> Iterator[Batch]:
+        """The batches from number `start` on: the same for the same seed, whichever way they are reached.
+
+        Every sample comes exactly once a pass; the last batch of a task may be short.
+        """
+        if not 0 <= start <= self.n_batches:
+            raise UsageError(
+                f"The stream {self.name} has batches 0 to {self.n_batches - 1}; got start = {start}."
+            )
+        return self._continuous(seed, start) if self.continuous else self._task_by_task(seed, start)
+
+    def _task_by_task(self, seed: int, start: int) -> Iterator[Batch]:
+        x, y, size, number = self.data.x_train, self._y_train, self.batch, start
+        first_task = int(np.searchsorted(self._first_batch, start, side="right")) - 1
+        for k in range(first_task, len(self.tasks)):
+            task, length = self.tasks[k], len(self.tasks[k].train)
+            per_pass = -(-length // size)
+            before = self._first_sample[k] * self.passes
+            first_pass, skipped = divmod(number - int(self._first_batch[k]), per_pass)
+            for p in range(first_pass, self.passes):
+                order = self._order(seed, k, p)
+                for low in range(skipped * size, length, size):
+                    index = order[low : low + size]
+                    inputs = self._take(x, index)
+                    seen = low + len(index)
+                    yield Batch(
+                        x=inputs if task.transform is None else task.transform(inputs),
+                        y=y.take(index),
+                        task=k if self.gives_task else None,
+                        number=number,
+                        repeat=p > 0,
+                        ends=k if p == self.passes - 1 and seen == length else None,
+                        samples_seen=int(before) + p * length + seen,
+                    )
+                    number += 1
+                skipped = 0
+
+    def _continuous(self, seed: int, start: int) -> Iterator[Batch]:
+        x, y, size = self.data.x_train, self._y_train, self.batch
+        order = np.concatenate([self._order(seed, k, 0) for k in range(len(self.tasks))])
+        # The batch that holds the last sample of a task's section ends the task.
+        ends = {(int(last) - 1) // size: k for k, last in enumerate(self._first_sample[1:])}
+        for number in range(start, self.n_batches):
+            index = order[number * size : (number + 1) * size]
+            seen = number * size + len(index)
+            yield Batch(self._take(x, index), y.take(index), None, number, False, ends.get(number), seen)
+
+    def test_batches(
+        self, batch: int = 512, *, tasks: Collection[int] | None = None, subsample: int | None = None
+    ) -> Iterator[TestBatch]:
+        """All tasks' test samples, or those of some tasks, in one fixed mixed order.
+
+        `subsample` keeps the first so many samples of each task in that order: a fixed random draw.
+        """
+        if batch < 1:
+            raise UsageError(f"A test batch has at least 1 sample; got {batch}.")
+        index, task = self._test_order
+        keep = np.ones(len(index), dtype=bool)
+        if tasks is not None:
+            keep &= np.isin(task, list(tasks))
+        if subsample is not None:
+            keep &= _rank_in_group(task) < subsample
+        if not keep.all():
+            index, task = index[keep], task[keep]
+        transforming = any(t.transform is not None for t in self.tasks)
+        for low in range(0, len(index), batch):
+            rows, whose = index[low : low + batch], task[low : low + batch]
+            x = self._take(self.data.x_test, rows)
+            if transforming:
+                self._transform_mixed(x, whose)
+            yield TestBatch(x, self._y_test.take(rows), whose)
+
+    def record_tasks(self) -> tuple[Task, ...]:
+        """The tasks as a run's record keeps them, under the data set's own names of the classes."""
+        seen: set[int] = set()
+        tasks, n_classes = [], self.n_classes
+        for task in self.tasks:
+            counts = np.bincount(self._y_test[task.test], minlength=n_classes)
+            new = len(set(task.classes) - seen)
+            seen |= set(task.classes)
+            # Counts a class belong to the new classes; where old ones come back they would be ambiguous.
+            plain = new in (0, len(task.classes))
+            class_counts = tuple(int(counts[label]) for label in task.classes) if plain else None
+            tasks.append(Task(task.name, new, len(task.test), task.original, class_counts))
+        return tuple(tasks)
+
+    @cached_property
+    def data_hash(self) -> str:
+        """The hash of the test samples that are used, in the data set's own order, with what else matters.
+
+        What else: the names of the classes, how many training samples each has, and `variant`. The order of
+        the tasks is left out, so that the seeds of an experiment share this hash.
+        """
+        used = np.unique(np.concatenate([task.test for task in self.tasks]))
+        train = np.unique(np.concatenate([task.train for task in self.tasks]))
+        x, y, classes = self.data.x_test, self.data.y_test, self.data.classes
+        n_train = np.bincount(self.data.y_train[train], minlength=len(classes)).tolist()
+        head = ["recollect data 1", x.dtype.str, x.shape[1:], len(used), classes, n_train, self.variant]
+        hashed = hashlib.sha256(repr(head).encode())
+        hashed.update(y[used].tobytes())
+        for low in range(0, len(used), _HASH_ROWS):
+            rows: Any = slice(low, low + _HASH_ROWS) if len(used) == len(x) else used[low : low + _HASH_ROWS]
+            hashed.update(np.ascontiguousarray(x[rows]).data)
+        return hashed.hexdigest()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Which stream this is: equal for equal classes in equal tasks, counts, test data and scenario.
+
+        Passes and batch size are how a learner is fed, not what it is asked: they are left out.
+        """
+        return _fingerprint.fingerprint(
+            self.record_tasks(), stream=self.name, scenario=self.scenario, data_hash=self.data_hash
+        )
+
+    @cached_property
+    def family(self) -> str:
+        """Which stream this is up to the class order that a seed chose."""
+        return _fingerprint.family(
+            self.record_tasks(), stream=self.name, scenario=self.scenario, data_hash=self.data_hash
+        )
+
+    @cached_property
+    def _y_train(self) -> NDArray[np.int64]:
+        return self.labels[self.data.y_train]
+
+    @cached_property
+    def _y_test(self) -> NDArray[np.int64]:
+        return self.labels[self.data.y_test]
+
+    @cached_property
+    def _first_sample(self) -> NDArray[np.int64]:
+        """Training samples before each task (one pass), and their total."""
+        return np.cumsum([0, *(len(task.train) for task in self.tasks)])
+
+    @cached_property
+    def _first_batch(self) -> NDArray[np.int64]:
+        """The number of each task's first batch, and the number of batches."""
+        return np.cumsum([0, *(-(-len(task.train) // self.batch) * self.passes for task in self.tasks)])
+
+    @cached_property
+    def _test_order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        index = np.concatenate([task.test for task in self.tasks])
+        task = np.repeat(np.arange(len(self.tasks)), [len(task.test) for task in self.tasks])
+        order = permutation(len(index), TEST_ORDER_SEED)
+        return index[order], task[order]
+
+    def _order(self, seed: int, task: int, number_of_pass: int) -> NDArray[np.int64]:
+        train = self.tasks[task].train
+        return train[permutation(len(train), seed, task, number_of_pass)] if self.shuffle else train
+
+    def _take(self, x: NDArray[Any], index: NDArray[np.int64]) -> NDArray[Any]:
+        taken = x.take(index, axis=0)
+        return taken if self.scale is None else self.scale(taken)
+
+    def _transform_mixed(self, x: NDArray[Any], task: NDArray[np.int64]) -> None:
+        for k in np.unique(task):
+            transform = self.tasks[k].transform
+            if transform is not None:
+                mine = task == k
+                x[mine] = transform(x[mine])
+
+
+def _rank_in_group(group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many members of its own group stand before each element.
+
+    >>> _rank_in_group(np.array([7, 7, 5, 7, 5]))
+    array([0, 1, 0, 2, 1])
+    """
+    order = np.argsort(group, kind="stable")
+    _, first, size = np.unique(group[order], return_index=True, return_counts=True)
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[order] = np.arange(len(group)) - np.repeat(first, size)
+    return rank
