@@ -1,0 +1,115 @@
+"""BeGin's results: a pickle with untrained scores, the matrix and, in full mode, the joint learner's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recollect.runs.importers.build import (
+    Matrix,
+    Score,
+    array_matrix,
+    blank_future_zeros,
+    check_size,
+    make_run,
+    named,
+    whole,
+)
+from recollect.runs.importers.files import cannot_read
+from recollect.runs.importers.pickles import array_of, load_dict, may_hold
+from recollect.runs.run import Row, Run
+
+NAME = "begin"
+SUMMARY = "BeGin: result_*.pkl with exp_test, init_test and, in full mode, accum_test (joint)"
+
+_INCREMENTS = {inc: f"{inc}-incremental" for inc in ("class", "task", "domain", "time")}
+_LOWER_IS_BETTER = {"mae", "rmse", "mse"}
+
+
+def sniff(path: Path) -> bool:
+    """A pickle with a key `exp_test`."""
+    return may_hold(path, "exp_test") and not may_hold(path, "acc_array")
+
+
+def read(path: Path, *, metric: str = "accuracy") -> list[Run]:
+    """The run of one file. `metric` says what was measured, the file does not (mae: lower is better)."""
+    results = load_dict(path, NAME)
+    test = array_of(path, NAME, results, "exp_test")
+    if test.ndim != 2 or test.shape[1] != test.shape[0] + 1:
+        raise cannot_read(
+            path, NAME, f"'exp_test' has shape {test.shape}; expected (N, N + 1), with a pooled last column."
+        )
+    T = test.shape[0]
+    check_size(path, NAME, T, T)
+    (matrix,), future = blank_future_zeros([_tasks(path, test, T)], "BeGin")
+    joint = _joint(path, results, T)
+    untrained = _untrained(path, results, T, blank=future is not None)
+    raw = metric.lower() in _LOWER_IS_BETTER
+    learner, stream, increment = _names(path)
+    rows = [] if untrained is None else [Row(-1, score=untrained)]
+    for i, row in enumerate(matrix):
+        rows.append(Row(i, score=tuple(row), joint=None if joint is None else tuple(joint[i])))
+    run = make_run(
+        path,
+        NAME,
+        rows=rows,
+        tasks=named(T),
+        learner=learner,
+        stream=stream,
+        seed=_seed(path),
+        unit="raw" if raw else "fraction",
+        metric=metric,
+        higher_is_better=not raw,
+        scenario=_INCREMENTS.get(increment),
+        seen_only=future is not None,
+        notes=(
+            "the last column of exp_test pools all tasks: left out",
+            future,
+            "scores of the validation set (exp_val) were not read",
+            None if joint is None else "accum_test is the joint learner's matrix",
+            f"BeGin's file does not name its metric: taken for {metric}",
+        ),
+    )
+    return [run]
+
+
+def _tasks(path: Path, array: np.ndarray[Any, Any], T: int) -> Matrix:
+    try:
+        return array_matrix(array[:, :T])
+    except ValueError as error:
+        raise cannot_read(path, NAME, f"{error}.") from None
+
+
+def _joint(path: Path, results: Any, T: int) -> Matrix | None:
+    if "accum_test" not in results:
+        return None
+    array = array_of(path, NAME, results, "accum_test")
+    if array.shape != (T, T + 1):
+        raise cannot_read(path, NAME, f"'accum_test' has shape {array.shape}; exp_test is for {T} tasks.")
+    (matrix,), _ = blank_future_zeros([_tasks(path, array, T)], "BeGin")
+    return matrix
+
+
+def _untrained(path: Path, results: Any, T: int, blank: bool) -> tuple[Score, ...] | None:
+    if "init_test" not in results:
+        return None
+    array = array_of(path, NAME, results, "init_test")
+    if array.shape != (T + 1,):
+        raise cannot_read(path, NAME, f"'init_test' has shape {array.shape}; expected ({T + 1},).")
+    row = _tasks(path, array[None, :], T)[0]
+    # Where future tasks are not evaluated, the untrained model saw the first task alone.
+    return tuple(None if blank and j > 0 and score == 0 else score for j, score in enumerate(row))
+
+
+def _names(path: Path) -> tuple[str, str, str]:
+    """Algorithm, data set and increment of the folder `benchmark_<problem>_<data>_<algorithm>_<incr>`."""
+    found = re.fullmatch(r"benchmark_([A-Z]+)_(.+)_([A-Za-z]+)_(class|task|domain|time)", path.absolute().parent.name)
+    return (found[3], f"{found[2]} ({found[1]})", found[4]) if found else (path.stem, "unknown", "")
+
+
+def _seed(path: Path) -> int | None:
+    found = re.fullmatch(r"result_.*_(\d+)", path.stem)
+    return whole(found[1]) if found else None

@@ -1,0 +1,181 @@
+"""From the numbers of a file to runs: what every importer needs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recollect.runs.importers.files import cannot_read, in_words
+from recollect.runs.run import Plan, Row, Run, Source, Task
+
+MAX_TASKS = 10_000
+MAX_CELLS = 5_000_000
+
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+
+Score = float | None
+Matrix = list[list[Score]]
+
+
+def number(value: object) -> Score:
+    """A score, or None where there is none (None, NaN). Anything else is a ValueError.
+
+    >>> number(3), number(float("nan")), number(None)
+    (3.0, None, None)
+    >>> number("3")
+    Traceback (most recent call last):
+    ...
+    ValueError: '3' is not a number
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        shown = repr(in_words(value)) if isinstance(value, str) else in_words(value)
+        raise ValueError(f"{shown} is not a number")
+    try:
+        score = float(value)
+    except OverflowError:
+        raise ValueError("a whole number too large for a score") from None
+    if math.isinf(score):
+        raise ValueError("a score is infinite")
+    return None if math.isnan(score) else score
+
+
+def whole(value: object) -> int | None:
+    """A whole number (a seed, a count), or None if the value is none that a record can hold.
+
+    >>> whole(3), whole(3.0), whole("7"), whole(None), whole(2.5), whole(10**30)
+    (3, 3, 7, None, None, None)
+    """
+    if isinstance(value, str):
+        value = int(value) if _WHOLE.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    if isinstance(value, float | np.floating):
+        if not math.isfinite(value) or value != int(value):
+            return None
+        value = int(value)
+    return int(value) if abs(int(value)) < 2**63 else None
+
+
+def array_matrix(array: np.ndarray[Any, Any]) -> Matrix:
+    """A 2-D array of numbers as rows of scores, NaN as None; an infinite score is a ValueError."""
+    values = array.astype(np.float64)
+    if np.isinf(values).any():
+        raise ValueError("a score is infinite")
+    return [[None if math.isnan(x) else x for x in row] for row in values.tolist()]
+
+
+def is_numeric(array: object) -> bool:
+    """Whether this is an array of real numbers (no objects, strings, records, complex numbers)."""
+    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
+
+
+def blank_future_zeros(matrices: Sequence[Matrix], tool: str) -> tuple[list[Matrix], str | None]:
+    """Above the diagonal, 0 may be a score or "not evaluated": decide for all the runs of a file together.
+
+    If every future cell is 0, nothing was evaluated there and the cells become None. A single future score
+    that is not 0 shows that the future was evaluated, and zeros stay.
+
+    >>> blank_future_zeros([[[.9, 0.], [.5, .8]]], "a-gem")[0]
+    [[[0.9, None], [0.5, 0.8]]]
+    >>> blank_future_zeros([[[.9, .1, 0.], [.5, .8, 0.], [.4, .6, .7]]], "a-gem")[0]
+    [[[0.9, 0.1, 0.0], [0.5, 0.8, 0.0], [0.4, 0.6, 0.7]]]
+    """
+    future = [cell for matrix in matrices for i, row in enumerate(matrix) for cell in row[i + 1 :]]
+    if not future or any(cell not in (0, None) for cell in future):
+        return list(matrices), None
+    if all(cell is None for cell in future):
+        return list(matrices), None
+    blanked = [[row[: i + 1] + [None] * len(row[i + 1 :]) for i, row in enumerate(matrix)] for matrix in matrices]
+    return blanked, f"every score on a future task is 0, which {tool} writes for 'not evaluated': left empty"
+
+
+def task_rows(matrix: Matrix, untrained: Sequence[Score] | None = None) -> tuple[Row, ...]:
+    """Row i of the matrix as the evaluation after task i, after the untrained row if there is one."""
+    first = () if untrained is None else (Row(-1, score=tuple(untrained)),)
+    return first + tuple(Row(i, score=tuple(row)) for i, row in enumerate(matrix))
+
+
+def named(names: Sequence[object] | int, n_classes: Sequence[int] | None = None) -> tuple[Task, ...]:
+    """Tasks from their names, or from how many there are."""
+    texts = (
+        [f"task {j}" for j in range(names)] if isinstance(names, int) else [in_words(str(name), 200) for name in names]
+    )
+    return tuple(Task(text, n_classes=None if n_classes is None else n_classes[j]) for j, text in enumerate(texts))
+
+
+def make_run(
+    path: Path,
+    tool: str,
+    *,
+    rows: Sequence[Row],
+    tasks: Sequence[Task],
+    learner: str,
+    unit: str,
+    stream: str = "unknown",
+    seed: int | None = None,
+    notes: Sequence[str | None] = (),
+    scenario: str | None = None,
+    metric: str = "accuracy",
+    higher_is_better: bool = True,
+    seen_only: bool = False,
+    complete: bool = True,
+    learned_at: Mapping[int, int] | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Run:
+    """A run, after the checks that hold for every tool: not empty, not too large.
+
+    `seen_only` says that the tool evaluates only tasks learned so far. With `complete=False` the rows that
+    are there are all that was planned; otherwise one is expected after every task.
+    """
+    check_size(path, tool, len(rows), len(tasks))
+    if not any(cell is not None for row in rows for cell in (*(row.score or ()), *(row.correct or ()))):
+        raise cannot_read(path, tool, "it holds no score at all.")
+    ends = tuple(sorted({row.after for row in rows if row.task_end and row.after >= 0}))
+    return Run(
+        learner=in_words(learner, 200) or "unknown",
+        stream=in_words(stream, 200) or "unknown",
+        tasks=tuple(tasks),
+        rows=tuple(rows),
+        seed=seed,
+        unit=unit,
+        metric=in_words(metric, 200),
+        scenario=scenario,
+        higher_is_better=higher_is_better,
+        learner_config={k: in_words(v, 200) if isinstance(v, str) else v for k, v in (config or {}).items()},
+        plan=Plan(rows=None if complete else ends, columns="seen" if seen_only else "all"),
+        learned_at=learned_at,
+        source=Source(tool=tool, path=str(path), sha256=_digest(path)),
+        notes=tuple(in_words(note, 500) for note in notes if note),
+        path=path,
+    )
+
+
+def check_size(path: Path, tool: str, rows: int, tasks: int, runs: int = 1) -> None:
+    """Refuse a matrix that no measurement has, before it is unfolded."""
+    if not rows or not tasks:
+        raise cannot_read(path, tool, "it holds no score matrix: there are no rows, or no tasks.")
+    if tasks > MAX_TASKS or rows * tasks * runs > MAX_CELLS:
+        raise cannot_read(
+            path,
+            tool,
+            f"it holds {runs:,} x {rows:,} rows of {tasks:,} tasks; up to {MAX_TASKS:,} tasks and"
+            f" {MAX_CELLS:,} scores a file are read. Is it a score matrix (rows: time, columns: tasks)?",
+        )
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None

@@ -1,0 +1,78 @@
+"""From what happened in time (a task was learned, tasks were evaluated) to rows of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from recollect.runs.importers.build import Score
+from recollect.runs.run import Row
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A task has been learned to its end."""
+
+    task: str
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Tasks and their scores; `inside` if a task was under way."""
+
+    scores: Mapping[str, Score]
+    inside: bool = False
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Tasks in the order of learning (then those never learned), and the rows of their evaluations."""
+
+    tasks: tuple[str, ...]
+    learned: int
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+def lay_out(events: Sequence[Learned | Evaluated]) -> Timeline:
+    """Put the events into rows. A task's end is its first evaluation after it was first learned.
+
+    >>> line = lay_out([Evaluated({"a": .1}), Learned("a"), Evaluated({"a": .9}), Learned("b"),
+    ...                 Evaluated({"a": .7, "b": .8})])
+    >>> line.tasks, [(row.after, row.score) for row in line.rows]
+    (('a', 'b'), [(-1, (0.1, None)), (0, (0.9, None)), (1, (0.7, 0.8))])
+    """
+    learned: list[str] = []
+    placed: list[tuple[int, bool, dict[str, Score]]] = []
+    ends: dict[int, dict[str, Score]] = {}
+    again = False
+    repeated = revisited = 0
+    for event in events:
+        if isinstance(event, Learned):
+            again = event.task in learned
+            if not again:
+                learned.append(event.task)
+            continue
+        after = len(learned) - 1
+        scores = dict(event.scores)
+        if event.inside or again:
+            revisited += again and not event.inside
+            placed.append((after, False, scores))
+        elif after in ends:
+            # Nothing was learned in between: the same evaluation again, or more of its tasks.
+            repeated += any(task in ends[after] for task in scores)
+            ends[after].update(scores)
+        else:
+            ends[after] = scores
+            placed.append((after, True, scores))
+    seen = dict.fromkeys(task for _, _, scores in placed for task in scores)
+    tasks = (*learned, *(task for task in seen if task not in set(learned)))
+    rows = tuple(
+        Row(after, task_end=end, score=tuple(scores.get(task) for task in tasks)) for after, end, scores in placed
+    )
+    notes = []
+    if repeated:
+        notes.append(f"{repeated} evaluations came twice with nothing learned in between: the last counts")
+    if revisited:
+        notes.append(f"a task was learned again: {revisited} evaluations after that are rows that are no task's end")
+    return Timeline(tasks, len(learned), rows, tuple(notes))
