@@ -14,7 +14,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from recollect.cli import COMMANDS, build
+from recollect.cli import COMMANDS, SUBCOMMANDS, build
 from recollect.metrics import Card, registry
 from recollect.metrics.card import ALIASES
 
@@ -92,11 +92,11 @@ def _commands() -> str:
     os.environ |= {"TERMINAL_WIDTH": "100", "COLUMNS": "100", "NO_COLOR": "1"}
     app, runner = build(), CliRunner()
     text = "# Commands\n\nWhat `--help` says, word for word.\n"
-    for name in (None, *COMMANDS):
-        words = [*([name] if name else []), "--help"]
-        shown = runner.invoke(app, words, prog_name="recollect")
+    calls = [[]] + [[name, *sub] for name in COMMANDS for sub in ([], *([s] for s in SUBCOMMANDS.get(name, ())))]
+    for words in calls:
+        shown = runner.invoke(app, [*words, "--help"], prog_name="recollect")
         said = "\n".join(line.rstrip() for line in shown.output.strip().splitlines())
-        text += f"\n## recollect{f' {name}' if name else ''}\n\n```text\n{said}\n```\n"
+        text += f"\n## {' '.join(['recollect', *words])}\n\n```text\n{said}\n```\n"
     return text
 
 

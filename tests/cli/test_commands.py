@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from recollect import __version__
-from recollect.cli import COMMANDS, build
+from recollect.cli import COMMANDS, SUBCOMMANDS, build
 
 from .conftest import Command
 
@@ -146,12 +146,15 @@ def test_version_help_and_completion(recollect: Command) -> None:
     assert "recollect" in recollect("--show-completion", "bash").out.lower() or sys.platform == "win32"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_an_example_and_a_place_in_the_docs(name: str) -> None:
-    shown = CliRunner().invoke(build((name,)), [name, "--help"], prog_name="recollect").output
-    assert f"Example: recollect {name}" in shown
+@pytest.mark.parametrize(
+    "words", [(name, *sub) for name in COMMANDS for sub in ([(s,) for s in SUBCOMMANDS.get(name, ())] or [()])]
+)
+def test_every_command_has_help_an_example_and_a_place_in_the_docs(words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(build(words[:1]), [*words, "--help"], prog_name="recollect").output
+    called = " ".join(("recollect", *words))
+    assert f"Example: {called}" in shown
     docs = Path(__file__).parents[2] / "docs" / "commands.md"
-    assert f"## recollect {name}\n" in docs.read_text()
+    assert f"## {called}\n" in docs.read_text()
 
 
 def test_a_closed_pipe_is_no_traceback(r1: Path) -> None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import typer
 
-# In the order of the help page. The module's function of the same name (with _ for a keyword) is the command.
-COMMANDS = ("score", "dialects", "identify", "compare", "check", "metrics", "import")
+# In the order of the help page. The module of that name holds a function of that name (with _ after a keyword), or an
+# `app` with commands of its own.
+COMMANDS = ("demo", "run", "score", "dialects", "identify", "compare", "check", "metrics", "import", "data")
+
+
+# The commands of a command.
+SUBCOMMANDS = {"data": ("list", "get", "verify")}
 
 
 def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
@@ -43,8 +49,12 @@ def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
         pass
 
     for name in names:
-        module = import_module(f"recollect.cli.{name}" + ("_" if name == "import" else ""))
-        app.command(name)(getattr(module, name if name != "import" else "import_"))
+        word = name + "_" if iskeyword(name) else name
+        module = import_module(f"recollect.cli.{word}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name)(getattr(module, word))
     return app
 
 

@@ -15,6 +15,9 @@ def metric_columns(words: Words) -> tuple[Column, ...]:
     ['AA', 'AIA', 'AF', 'RAA', 'RAF', 'BWT', 'FWT', 'lost', 'confusion', 'intransigence']
     """
     family = registry.families()
+    over_time = tuple(id for id in family["acc"] if id.startswith(("acc.incremental", "acc.continual")))
+    at_the_end = tuple(id for id in family["acc"] if id not in over_time)
+    any_time = tuple(id for id in family["anytime"] if id != "anytime.windowed_forgetting")
 
     def column(key: str, title: str, summary: str, *ids: str) -> Column:
         return Column(key, title, summary, ids, ids[0])
@@ -24,22 +27,9 @@ def metric_columns(words: Words) -> tuple[Column, ...]:
             "aa",
             "AA",
             f"{words.average} over the {words.tasks} seen, at the end",
-            "acc.average",
-            "acc.pooled",
-            "acc.learning",
-            "acc.minimum",
-            "acc.worst_case",
+            *at_the_end,
         ),
-        column(
-            "aia",
-            "AIA",
-            "the same, averaged over time",
-            "acc.incremental",
-            "acc.continual_average",
-            "anytime.average",
-            "anytime.auc",
-            "anytime.windowed_plasticity",
-        ),
+        column("aia", "AIA", "the same, averaged over time", *over_time, *any_time),
         column(
             "af",
             "AF",

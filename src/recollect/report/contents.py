@@ -29,7 +29,9 @@ class Number:
 
     @classmethod
     def of(cls, made: Estimate, reason: str | None = None) -> Number:
-        return cls(float(made.value), float(made.low), float(made.high), int(made.n), reason)
+        """Rounded to nine digits, so that a tie such as 0.6125 is shown alike wherever it is shown."""
+        value, low, high = (round(float(part), 9) for part in (made.value, made.low, made.high))
+        return cls(value, low, high, int(made.n), reason)
 
     @property
     def is_known(self) -> bool:

@@ -37,19 +37,20 @@ def split_parts(matrix: ScoreMatrix) -> Parts | None:
     per_task = {name: np.full((sweep.N, sweep.T), np.nan) for name in rows[0]}
     for name, tasks in rows[-1].items():
         per_task[name][:, : len(tasks)] = tasks.T
-    return Parts(_bands(over_time), _bands(per_task))
+    return Parts(bands(over_time), bands(per_task))
 
 
 def _rows(sweep: Sweep) -> Iterator[dict[str, Array]]:
     """At each planned row: the parts of every earlier task, (tasks, runs)."""
     restricted = sweep.need("restricted")
-    has_classes = sweep.matrix.n_classes is not None
-    share = 1 / classes_seen(sweep) if has_classes else np.full(sweep.T, np.nan)
+    given = sweep.matrix.n_classes
+    is_known = given is not None and given[0] > 0
+    share = 1 / classes_seen(sweep) if is_known else np.full(sweep.T, np.nan)
     for r, (peak, at, now) in enumerate(labelled_peaks(sweep, np.arange(sweep.T))):
         k = sweep.seen[r] - 1
         # The model of now, with only the answers that were possible at the peak.
         then = np.take_along_axis(restricted[k, : len(at)], at[:, None, :], axis=1)[:, 0]
-        chance = np.asarray(share).ravel()[at] - np.asarray(share).ravel()[k]
+        chance = share[at] - share[k]
         yield {
             "lost": peak - then,
             "confusion": then - now,
@@ -82,7 +83,7 @@ def error_shares(group: Group) -> Errors | None:
                     per_task[side][place, :seen] = values[:seen]
     if all(np.isnan(values).all() for values in over_time.values()):
         return None
-    return Errors(_bands(over_time), _bands(per_task))
+    return Errors(bands(over_time), bands(per_task))
 
 
 def _shares(errors: Any, sizes: tuple[int | None, ...], T: int) -> dict[str, Array] | None:
@@ -105,5 +106,9 @@ def _floats(values: Any, T: int) -> Array:
     return out
 
 
-def _bands(values: Mapping[str, Array]) -> dict[str, Band]:
-    return {name: Band.of(estimate(of_seeds)) for name, of_seeds in values.items()}
+def bands(values: Mapping[str, Array]) -> dict[str, Band]:
+    """Estimate several arrays (seeds, ...) of one shape at once."""
+    if not values:
+        return {}
+    made = Band.of(estimate(np.stack(list(values.values()), axis=1)))
+    return {name: Band(made.value[place], made.low[place], made.high[place]) for place, name in enumerate(values)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate
+from recollect.report.text import Table, interval, shown
 from recollect.runs import Group
 from recollect.stats import Estimate, estimate
 
@@ -97,6 +98,26 @@ def _line(group: Group, outcome: Outcome, method: str) -> Line:
     notes += [note for note in over_seeds.notes if reason is None]
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method)
     return Line(group, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+
+
+def learner_table(lines: Sequence[Line], columns: Mapping[str, str]) -> Table:
+    """A row a group, a column a metric: ``columns`` maps headings to ids. Cells are value and interval."""
+    groups = list(dict.fromkeys(line.group for line in lines))
+    several = len({group.stream for group in groups}) > 1
+    found = {(line.group, line.id): line.estimate for line in lines}
+
+    def cell(made: Estimate) -> str:
+        return f"{shown(float(made.value), 3)} {interval(float(made.low), float(made.high), 3)}".rstrip()
+
+    rows = tuple(
+        (
+            f"{group.learner} on {group.stream}" if several else group.learner,
+            *(cell(found[group, id]) for id in columns.values()),
+            str(len(group.runs)),
+        )
+        for group in groups
+    )
+    return Table(("learner", *columns, "n"), rows, right=tuple(range(1, len(columns) + 2)))
 
 
 def number(value: float | Array) -> float | None:

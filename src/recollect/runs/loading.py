@@ -112,15 +112,12 @@ def _load_file(path: Path, tool: str | None) -> list[Run]:
 def _foreign(path: Path, tool: str | None) -> list[Run] | None:
     from recollect.runs import importers
 
-    if tool is None:
-        found = importers.detect(path)
-        if found is None:
-            return None
-        tool = found.NAME
-    taken_for = (
-        f"{path.name}: read as a file of {tool}" if tool not in PLAIN else f"{path.name}: read as {tool}"
-    )
-    return [replace(run, notes=(taken_for, *run.notes)) for run in importers.read(path, tool=tool)]
+    importer = importers.detect(path) if tool is None else importers.named(tool)
+    if importer is None:
+        return None
+    kind = importer.NAME if importer.NAME in PLAIN else f"a file of {importer.NAME}"
+    taken_for = f"{path.name}: read as {kind}"
+    return [replace(run, notes=(taken_for, *run.notes)) for run in importer.read(path)]
 
 
 def _with_seed_of_name(run: Run, path: Path) -> Run:

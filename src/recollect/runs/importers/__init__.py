@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     IMPORTERS: Mapping[str, Importer]
     TOOLS: Mapping[str, str]
 
-__all__ = ["IMPORTERS", "TOOLS", "Importer", "detect", "options_of", "read"]
+__all__ = ["IMPORTERS", "TOOLS", "Importer", "detect", "named", "options_of", "read"]
 
 
 class Importer(Protocol):
@@ -115,7 +115,11 @@ def options_of(tool: str) -> tuple[str, ...]:
     >>> options_of("pycil")
     ('learner', 'stream', 'seed', 'unit', 'classifier')
     """
-    own = inspect.signature(_importer(tool).read).parameters
+    return _options(named(tool))
+
+
+def _options(importer: Importer) -> tuple[str, ...]:
+    own = inspect.signature(importer.read).parameters
     return (*_COMMON, *(name for name in own if name != "path"))
 
 
@@ -126,13 +130,13 @@ def read(path: Path | str, tool: str | None = None, **options: Any) -> list[Run]
     the importer (see `options_of`).
     """
     there = Path(path)
-    importer = detect(there) if tool is None else _importer(tool)
+    importer = detect(there) if tool is None else named(tool)
     if importer is None:
         raise UsageError(
             f"{in_words(str(path), 200)} is not a file that any importer knows by its content. Name the"
             f" tool ({', '.join(_tools())}), or write the scores as a .csv, .npy or .json matrix."
         )
-    allowed = options_of(importer.NAME)
+    allowed = _options(importer)
     for name in options:
         if name not in allowed:
             raise UsageError(
@@ -144,7 +148,8 @@ def read(path: Path | str, tool: str | None = None, **options: Any) -> list[Run]
     return [_override(run, common) for run in importer.read(there, **own)]
 
 
-def _importer(tool: str) -> Importer:
+def named(tool: str) -> Importer:
+    """The importer of a tool's name or alias; an unknown one is an error that suggests the nearest."""
     name = _ALIASES.get(tool.lower(), tool.lower())
     if name not in _importers():
         import difflib

@@ -1,0 +1,57 @@
+"""``recollect run``: run or resume an experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recollect.errors import UsageError
+
+
+def run(
+    experiment: Annotated[Path, typer.Argument(help="The experiment file (YAML).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the experiments.")] = Path("runs"),
+    workers: Annotated[
+        int | None, typer.Option("--workers", "-w", help="Worker processes; by default one a core.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Folder with the data sets; else RECOLLECT_DATA, else the cache."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs and their cost in samples, and do nothing.")
+    ] = False,
+) -> None:
+    """Run an experiment: learners x streams x seeds, each in a folder of its own, on worker processes.
+
+    The same command again goes on where it was: a finished run is left alone, one that was killed goes on
+    from its last row and ends bit for bit as if nothing had happened. Ctrl-C at any time. A run that fails is
+    listed at the end, with its traceback in its folder, and the others go on; the exit code is then 1.
+
+    Example: recollect run experiment.yaml -o results --workers 4
+    """
+    from recollect.experiments.file import read
+    from recollect.experiments.grid import grid
+    from recollect.experiments.running import cost_table, run_experiment
+
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers takes at least 1; got {workers}.")
+    asked = read(experiment)
+    if dry_run:
+        typer.echo(cost_table(grid(asked, out, data)))
+        return
+    try:
+        outcome = run_experiment(asked, out, data=data, workers=workers)
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the same command goes on from the last finished rows", err=True)
+        raise typer.Exit(130) from None
+    done = len(outcome.jobs) - len(outcome.failures)
+    before = f" ({len(outcome.skipped)} before)" if outcome.skipped else ""
+    typer.echo(f"{done} of {len(outcome.jobs)} runs finished{before}: {outcome.folder}")
+    for failure in outcome.failures:
+        where = f" (traceback: {failure.file})" if failure.file else ""
+        typer.echo(f"failed {failure.job.name}: {failure.message}{where}", err=True)
+    if outcome.failures:
+        raise typer.Exit(1)
