@@ -7,6 +7,7 @@ axes are runs (seeds). NaN means "not evaluated"; 0 is a measurement.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -209,6 +210,10 @@ class ScoreMatrix:
         have = [k for k in ("b", "joint", "restricted", "n_classes", "n_samples") if getattr(self, k) is not None]
         runs = f"{'x'.join(map(str, self.lead))} runs, " if self.lead else ""
         return f"ScoreMatrix({runs}{self.S} rows, {self.T} tasks{''.join(', ' + k for k in have)})"
+
+    def _repr_html_(self) -> str:
+        # Drawing is a layer above; a notebook asks for it by name.
+        return str(import_module("recollect.report.notebook").matrix_html(self))
 
     def _batched(self) -> dict[str, Array | None]:
         return {name: getattr(self, name) for name in ("R", "b", "joint", "restricted", "correct")}

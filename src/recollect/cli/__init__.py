@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
 # In the order of the help page. The module of that name holds a function of that name (with _ after a keyword), or an
 # `app` with commands of its own.
-COMMANDS = ("demo", "run", "score", "dialects", "identify", "compare", "check", "metrics", "import", "data")
+COMMANDS = (
+    "demo",
+    "run",
+    "score",
+    "dialects",
+    "identify",
+    "compare",
+    "report",
+    "figure",
+    "check",
+    "metrics",
+    "import",
+    "data",
+)
 
 
 # The commands of a command.

@@ -54,6 +54,13 @@ def compare(
     if format == "json":
         output.show_json(_as_dict(made))
         return
+    if format == "md" or format == "latex":
+        from recollect.report.paper import paper_table, why_not_bold
+
+        print(paper_table(made, format))
+        for note in why_not_bold(made):
+            options.say(note)
+        return
     for number_, stream in enumerate(made.streams):
         if number_:
             print()

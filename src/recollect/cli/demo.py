@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from recollect.cli import output
 from recollect.errors import MissingExtra, NotComputable
 
-# What the demo's table shows, in words that a first reader knows.
+# What the demo's table shows, under the names that a first reader knows.
 COLUMNS = {
     "AA": "acc.average",
     "AF": "forgetting.chaudhry2018",
@@ -27,7 +28,7 @@ def demo(
         int | None, typer.Option("--workers", "-w", min=1, help="Worker processes; by default one a core.")
     ] = None,
 ) -> None:
-    """Run five learners with five seeds on split digits, show what they learned, kept and forgot, and write a report.
+    """Run five learners with five seeds on split digits; show what they learned, kept and forgot; write a report.
 
     The same command again resumes, or shows the finished runs.
 
@@ -35,21 +36,30 @@ def demo(
     """
     try:
         from recollect.experiments import demo as experiment
+        from recollect.report.page import build_page
     except ModuleNotFoundError as missing:
-        raise MissingExtra.of(str(missing.name), "run") from None
+        raise MissingExtra.of(str(missing.name), "run,report") from None
     from recollect.metrics import registry
+    from recollect.report.gather import gather
+    from recollect.report.sentences import answer
     from recollect.report.summary import learner_table, summarise
     from recollect.runs import attach_joint, group, load
+    from recollect.runs.files import write_atomic
 
     outcome = experiment.demo(out, workers=workers)
     if outcome.failures:
         failed = outcome.failures[0]
         raise NotComputable(f"{len(outcome.failures)} runs failed, the first was {failed.job.name}: {failed.message}.")
     groups = group(attach_joint(load(outcome.folder)))
-    lines = summarise(groups, [registry.get(id) for id in COLUMNS.values()])
+    contents = gather(groups, command="recollect demo")
     typer.echo()
-    output.show(learner_table(lines, COLUMNS))
+    output.show(learner_table(summarise(groups, [registry.get(id) for id in COLUMNS.values()]), COLUMNS))
     typer.echo(f"\nMean and 95 % interval over {len(groups[0].runs)} seeds.")
-    typer.echo(f"\nThe runs are in {outcome.folder}. Look at them from other sides:")
+    for paragraph in answer(contents.streams[0]):
+        typer.echo("\n" + fill(" ".join(map(str, paragraph)), 110))
+    page = outcome.folder / "report.html"
+    write_atomic(page, build_page(contents).encode())
+    typer.echo("\nLook at the runs from other sides:")
     for words in ("dialects {} -f forgetting", "compare {} -m forgetting.chaudhry2018", "score {} -m all --curve"):
         typer.echo(f"  recollect {words.format(outcome.folder)}")
+    typer.echo(f"\nThe report: {page}")

@@ -48,6 +48,11 @@ class Comparison:
     ranks: Ranks | None
     notes: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        from recollect.report.notebook import comparison_html
+
+        return comparison_html(self)
+
 
 def compare(
     groups: Sequence[Group],
@@ -92,7 +97,7 @@ def _one_stream(
     method: str,
     params: dict[str, Any],
 ) -> StreamComparison:
-    labels = tuple(_labels(groups))
+    labels = tuple(labels_of(groups))
     notes = dict[str, None]()
     for other in groups[1:]:
         noted = require_same_stream(_fingerprints(groups[0]), _fingerprints(other), allow=different_streams)
@@ -124,7 +129,7 @@ def _seed_key(place: int, seed: int | None) -> Any:
     return f"run {place}" if seed is None else seed
 
 
-def _labels(groups: Sequence[Group]) -> list[str]:
+def labels_of(groups: Sequence[Group]) -> list[str]:
     """Learner names, with what differs in their configurations (or their stream) where a name occurs twice."""
     names = [g.learner for g in groups]
     labels: list[str] = []

@@ -190,8 +190,8 @@ class Stream:
     higher_is_better: bool
     words: Words
     tasks: tuple[str, ...]
-    n_classes: tuple[int, ...] | None
-    n_samples: tuple[int, ...] | None
+    n_classes: int | None
+    n_samples: int | None
     family: str
     fingerprints: tuple[str, ...]
     learners: tuple[Learner, ...]

@@ -42,17 +42,16 @@ def split_parts(matrix: ScoreMatrix) -> Parts | None:
 
 def _rows(sweep: Sweep) -> Iterator[dict[str, Array]]:
     """At each planned row: the parts of every earlier task, (tasks, runs)."""
-    restricted = sweep.need("restricted")
     given = sweep.matrix.n_classes
     is_known = given is not None and given[0] > 0
     share = 1 / classes_seen(sweep) if is_known else np.full(sweep.T, np.nan)
     for r, (peak, at, now) in enumerate(labelled_peaks(sweep, np.arange(sweep.T))):
         k = sweep.seen[r] - 1
         # The model of now, with only the answers that were possible at the peak.
-        then = np.take_along_axis(restricted[k, : len(at)], at[:, None, :], axis=1)[:, 0]
+        then = sweep.restricted_at(k, at)
         chance = share[at] - share[k]
         yield {
-            "lost": peak - then,
+            "lost": np.where(np.isfinite(peak), peak, np.nan) - then,
             "confusion": then - now,
             "chance": chance,
             "excess": then - now - chance,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,10 @@ class Run:
     source: Source | None = None
     notes: tuple[str, ...] = ()
     path: Path | None = None
+
+    def _repr_html_(self) -> str:
+        # Drawing is a layer above; a notebook asks for it by name.
+        return str(import_module("recollect.report.notebook").run_html(self))
 
     @property
     def T(self) -> int:

@@ -1,0 +1,15 @@
+"""Figures for papers: functions that take a matplotlib axis and what `gather` computed, draw, and return the axis.
+
+>>> from recollect.report.figures import curve, FIGURES
+>>> sorted(FIGURES)
+['aa-raa', 'af-raf', 'compare', 'difficulty', 'matrix', 'split']
+"""
+
+from recollect.report.figures.comparison import differences
+from recollect.report.figures.curves import curve
+from recollect.report.figures.difficulty import difficulty
+from recollect.report.figures.matrices import matrix
+from recollect.report.figures.sheet import FIGURES, make_figure, save_figure
+from recollect.report.figures.split import parts
+
+__all__ = ["FIGURES", "curve", "differences", "difficulty", "make_figure", "matrix", "parts", "save_figure"]

@@ -1,0 +1,30 @@
+"""Paired differences as a forest of intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.report.contents import PairTable
+from recollect.report.figures.style import COLOURS, text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def differences(ax: Axes, table: PairTable) -> Axes:
+    """Draw each pair's difference with its interval; filled where the corrected paired test supports it."""
+    pairs = table.pairs
+    levels = np.arange(len(pairs))[::-1]
+    for level, pair in zip(levels, pairs, strict=True):
+        number = pair.difference
+        is_supported = pair.holm_p <= 0.05
+        if np.isfinite(number.low):
+            ax.hlines(level, number.low, number.high, colors=COLOURS[0], linewidth=1.2)
+        ax.plot(number.value, level, "o", ms=4.5, mec=COLOURS[0], mfc=COLOURS[0] if is_supported else "white")
+    ax.axvline(0, color="black", linewidth=0.5)
+    ax.set_yticks(levels, [text(f"{pair.first} − {pair.second}") for pair in pairs])
+    ax.set_ylim(-0.6, len(pairs) - 0.4)
+    ax.set_xlabel(f"difference in {text(table.id)}")
+    return ax

@@ -1,0 +1,52 @@
+"""Curves over tasks with their interval bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.report.contents import Stream
+from recollect.report.figures.style import colour, marker, text, whole_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TITLES = {
+    "acc.average": "AA",
+    "raa.michel2023": "RAA",
+    "forgetting.chaudhry2018": "AF",
+    "raf.michel2023": "RAF",
+}
+
+
+def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
+    """Draw the curve of a metric for every learner that has it; a ring and a bar mark where one stops rising."""
+    tasks = np.arange(1, stream.T + 1)
+    every = max(1, stream.T // 12)
+    for place, learner in enumerate(stream.learners):
+        if id not in learner.curves:
+            continue
+        band, shade = learner.curves[id], colour(place)
+        known = np.isfinite(band.value)
+        ax.fill_between(tasks, band.low, band.high, where=known, color=shade, alpha=0.15, linewidth=0)
+        ax.plot(
+            tasks[known],
+            band.value[known],
+            color=shade,
+            marker=marker(place),
+            markevery=every,
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            label=text(learner.label),
+        )
+        bend = learner.bend
+        if bends and id == "raa.michel2023" and bend and bend.at is not None and bend.low is not None:
+            level = float(band.value[bend.at])
+            ax.plot(bend.at + 1, level, "o", ms=7, mfc="none", mec=shade, mew=1)
+            ax.hlines(level, bend.low + 1, (bend.high or bend.at) + 1, colors=shade, linewidth=3, alpha=0.5)
+    ax.set_xlabel(f"{stream.words.tasks} learned")
+    ax.set_ylabel(TITLES.get(id, id))
+    whole_ticks(ax.xaxis)
+    ax.set_xlim(1, max(2, stream.T))
+    return ax

@@ -1,0 +1,54 @@
+"""A score matrix as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.report.contents import Learner, Stream
+from recollect.report.figures.style import text, whole_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False) -> Axes:
+    """Draw the mean score matrix of a learner: rows are time, columns the task evaluated.
+
+    `written` puts the scores into the cells.
+    """
+    scores = learner.matrix.value
+    bounds = (0.0, 1.0)
+    if np.nanmin(scores) < 0 or np.nanmax(scores) > 1:
+        bounds = (float(np.nanmin(scores)), float(np.nanmax(scores)))
+    rows, columns = scores.shape
+    ax.imshow(
+        scores,
+        cmap="Blues",
+        vmin=bounds[0],
+        vmax=bounds[1],
+        extent=(0.5, columns + 0.5, rows + 0.5, 0.5),
+        interpolation="nearest",
+        aspect="auto" if rows > 2 * columns else "equal",
+    )
+    if written:
+        middle = sum(bounds) / 2
+        for (i, j), score in np.ndenumerate(scores):
+            if np.isfinite(score):
+                label = f"{score:.2f}".replace("0.", ".", 1)
+                ax.text(
+                    j + 1,
+                    i + 1,
+                    label,
+                    ha="center",
+                    va="center",
+                    fontsize=5,
+                    color="black" if score < middle else "white",
+                )
+    ax.set_title(text(learner.label))
+    ax.set_xlabel(f"evaluated {stream.words.task}")
+    ax.set_ylabel(f"after {stream.words.task}" if rows == columns else "row")
+    for axis in (ax.xaxis, ax.yaxis):
+        whole_ticks(axis)
+    return ax

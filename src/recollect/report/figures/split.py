@@ -1,0 +1,49 @@
+"""Forgetting split in its parts, as stacked bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from recollect.report.contents import Learner, Stream
+from recollect.report.figures.style import PARTS, text, whole_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def parts(ax: Axes, stream: Stream, learner: Learner, over: Literal["time", "task"] = "time") -> Axes:
+    """Draw lost, chance and excess confusion; over time as the mean of earlier tasks, or per task at the end."""
+    if learner.parts is None:
+        return ax
+    bands = learner.parts.over_time if over == "time" else learner.parts.per_task
+    has_chance = np.isfinite(bands["chance"].value).any()
+    names = ("lost", "chance", "excess") if has_chance else ("lost", "confusion")
+    tasks = np.arange(1, stream.T + 1)
+    up, down = np.zeros(stream.T), np.zeros(stream.T)
+    for name in names:
+        shade, hatch, label = PARTS[name]
+        height = np.nan_to_num(bands[name].value)
+        bottom = np.where(height >= 0, up, down)
+        ax.bar(
+            tasks,
+            height,
+            bottom=bottom,
+            width=0.8,
+            color=shade,
+            hatch=hatch,
+            edgecolor="#666666",
+            linewidth=0.3,
+            label=label,
+        )
+        up, down = up + np.maximum(height, 0), down + np.minimum(height, 0)
+    forgetting = learner.curves.get("forgetting.chaudhry2018")
+    if over == "time" and forgetting is not None:
+        ax.plot(tasks, forgetting.value, "k_", ms=5, label="AF")
+    ax.axhline(0, color="black", linewidth=0.5)
+    ax.set_title(text(learner.label))
+    ax.set_xlabel(f"{stream.words.tasks} learned" if over == "time" else stream.words.task)
+    ax.set_ylabel("forgetting")
+    whole_ticks(ax.xaxis)
+    return ax

@@ -1,0 +1,73 @@
+"""How figures look: widths of paper columns, a colour-blind-safe palette, markers beside colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+
+# Okabe and Ito's colours, yellow left out (too light on paper) and orange darkened.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b27a00", "#56b4e9", "#555555", "#7d6bb0")
+MARKERS = ("o", "s", "^", "D", "v", "P", "h", "X")
+WIDTHS = {"one": 3.3, "two": 6.9}
+
+PARTS = {
+    "lost": ("#a8451b", "", "lost"),
+    "chance": ("#e4dfd3", "", "chance confusion"),
+    "excess": ("#6fa3c4", "////", "excess confusion"),
+    "confusion": ("#6fa3c4", "////", "confusion"),
+}
+
+RC: dict[str, Any] = {
+    "font.size": 8,
+    "font.family": "serif",
+    "mathtext.fontset": "cm",
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "hatch.linewidth": 0.4,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "recollect",
+    "pgf.rcfonts": False,
+    "pgf.texsystem": "pdflatex",
+}
+
+
+def colour(place: int) -> str:
+    return COLOURS[place % len(COLOURS)]
+
+
+def marker(place: int) -> str:
+    """The learner's marker; when the colours begin again, the markers are others.
+
+    >>> marker(0), marker(8)
+    ('o', 's')
+    """
+    return MARKERS[(place + place // len(COLOURS)) % len(MARKERS)]
+
+
+def text(name: str) -> str:
+    r"""A foreign name as plain text: matplotlib would read a pair of dollars as mathematics.
+
+    >>> print(text("er ($M$)"))
+    er (\$M\$)
+    """
+    return name.replace("$", r"\$")
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Tasks are counted: no tick between two of them."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))

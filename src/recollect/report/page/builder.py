@@ -1,0 +1,163 @@
+"""From contents to one HTML file: templates, style, script and data in a single text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.errors import MissingExtra
+from recollect.report.contents import Contents, Number, Stream
+from recollect.report.page.formulas import mathml
+from recollect.report.page.pack import to_script
+from recollect.report.prose import Name
+from recollect.report.sentences import answer
+from recollect.report.text import shown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_HERE = Path(__file__).parent
+# In the order in which they use each other.
+_SCRIPTS = ("base", "chart", "curves", "heat", "split", "table", "main")
+
+
+def build_page(contents: Contents) -> str:
+    """Make the page. It loads nothing, and its policy forbids the browser to load or run anything else."""
+    from markupsafe import Markup
+
+    script = _script()
+    template = _environment().get_template("page.html")
+    return template.render(
+        page=contents,
+        answers=[answer(stream) for stream in contents.streams],
+        titles=[_stream_title(stream) for stream in contents.streams],
+        formulas={one.id: Markup(mathml(one.latex)) for one in contents.definitions},
+        data=Markup(to_script(_for_script(contents))),
+        style=Markup((_HERE / "static" / "page.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        script_hash=_digest(script),
+    )
+
+
+def _script() -> str:
+    parts = [(_HERE / "static" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+    return '\n(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();\n"
+
+
+def _digest(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _for_script(contents: Contents) -> dict[str, Any]:
+    """What the script draws; the sentences, pairs and footnotes are in the page itself."""
+    better = {one.id: one.better for one in contents.definitions}
+    return {
+        "labels": contents.labels,
+        "shown_first": contents.shown_first,
+        "better": better,
+        "summaries": {one.id: one.summary for one in contents.definitions},
+        "streams": [
+            {
+                "key": stream.key,
+                "words": stream.words,
+                "tasks": stream.tasks,
+                "higher_is_better": stream.higher_is_better,
+                "columns": stream.columns,
+                "learners": stream.learners,
+                "differences": stream.differences,
+            }
+            for stream in contents.streams
+        ],
+    }
+
+
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ModuleNotFoundError:
+        raise MissingExtra.of("jinja2", "report") from None
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "value": _value,
+        "ends": _ends,
+        "p": _p,
+        "key": _short_key,
+        "breakable": _breakable,
+        "ticked": _ticked,
+    }
+    made.tests |= {"name": lambda part: isinstance(part, Name)}
+    return made
+
+
+def _value(number: Number, unit: str = "") -> str:
+    """A number of the table; three digits after the point for scores, three that count for costs.
+
+    >>> _value(Number(.6125, n=1)), _value(Number(1234.5, n=1), "s"), _value(Number(.0456, n=1), "s")
+    ('0.613', '1234', '0.0456')
+    """
+    if not number.is_known:
+        return "–"
+    if not unit and abs(number.value) <= 10:
+        return shown(number.value, 3).replace("-", "−")
+    text = f"{number.value:.0f}" if abs(number.value) >= 1000 else f"{number.value:.3g}"
+    return text.replace("-", "−")
+
+
+def _ends(number: Number, unit: str = "") -> str:
+    """The interval of a number, empty where there is none."""
+    if np.isnan(number.low) or np.isnan(number.high):
+        return ""
+    return f"[{_value(Number(number.low), unit)}, {_value(Number(number.high), unit)}]"
+
+
+def _p(value: float) -> str:
+    """A p value for a table.
+
+    >>> _p(.0625), _p(.00001), _p(float("nan")), _p(1.0)
+    ('0.062', '<0.001', '–', '1')
+    """
+    if np.isnan(value):
+        return "–"
+    return "<0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def _short_key(id: str) -> str:
+    """An id as a menu shows it; costs lose the name of their group."""
+    return id.removeprefix("timings.").removeprefix("cost.")
+
+
+def _breakable(id: str) -> str:
+    """An id that may be broken where its words end."""
+    return id.replace(".", ".\u200b").replace("_", "_\u200b")
+
+
+def _ticked(text: str) -> str:
+    """Text in which `code` is marked as in our docstrings; all of it is escaped."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 and place < len(parts) - 1 else part
+        for place, part in enumerate(parts)
+    )
+
+
+def _stream_title(stream: Stream) -> str:
+    what = [f"{stream.T} {stream.words.tasks if stream.T > 1 else stream.words.task}"]
+    if stream.n_classes:
+        what.append(f"{stream.n_classes} classes")
+    if stream.scenario:
+        what.append(stream.scenario)
+    if stream.online is not None:
+        what.append("one pass" if stream.online else "several passes")
+    return ", ".join(what)

@@ -1,0 +1,70 @@
+// Section 5: forgetting split in parts, and where the errors go, a row of small panels a learner.
+const PARTS = [["lost", "lost"], ["chance", "chance confusion"], ["excess", "excess confusion"]];
+const SIDES = [["own", "own classes"], ["older", "older classes"], ["newer", "newer classes"]];
+
+function keys(names) {
+  const list = element("ul", { class: "keys" });
+  for (const [name, text] of names) {
+    const box = svg("svg", { width: 14, height: 11, "aria-hidden": "true" }), rect = svg("rect", { width: 14, height: 11 });
+    rect.style.fill = fill(box, name);
+    if (name === "chance") rect.style.stroke = "var(--soft)";
+    box.append(rect);
+    list.append(element("li", {}, box, text));
+  }
+  return list;
+}
+
+function stackLimits(all) {
+  let low = 0, high = 0;
+  for (const parts of all) {
+    for (let k = 0; k < parts[0][1].value.length; k++) {
+      let up = 0, down = 0;
+      for (const [, values] of parts) { const v = values.value[k]; if (v > 0) up += v; else if (v < 0) down += v; }
+      if (up > high) high = up;
+      if (down < low) low = down;
+    }
+  }
+  return [low, high * 1.04 || 1];
+}
+
+// Without the classes of the tasks confusion cannot be split in chance and excess: it is drawn whole.
+function partsOf(bands) {
+  const chance = band(bands.chance), known = chance && chance.value.some(Number.isFinite);
+  return known ? PARTS.map(([name]) => [name, band(bands[name])]) : [["lost", band(bands.lost)], ["excess", band(bands.confusion)]];
+}
+
+function splitOf(host) {
+  const stream = page.streams[host.dataset.stream], words = stream.words, T = stream.tasks.length;
+  const split = stream.learners.filter(one => one.parts), erring = stream.learners.filter(one => one.errors);
+  if (split.length) host.append(keys(PARTS.concat()));
+  if (erring.length) host.append(element("p", { class: "aside" }, `The last panel shows where wrong answers go, as shares of the test samples of the ${words.tasks} seen: to classes of the ${words.task}'s own, of older, of newer ${words.tasks}.`), keys(SIDES));
+  const overTime = stackLimits(split.map(one => partsOf(one.parts.over_time))), perTask = stackLimits(split.map(one => partsOf(one.parts.per_task)));
+  for (const one of stream.learners.filter(learner => learner.parts || learner.errors)) {
+    const panels = [];
+    if (one.parts) {
+      panels.push(["over time, mean of earlier " + words.tasks, partsOf(one.parts.over_time), overTime, `${words.tasks} learned`, PARTS, band(one.curves["forgetting.chaudhry2018"])]);
+      panels.push([`each ${words.task} at the end`, partsOf(one.parts.per_task), perTask, words.task, PARTS, null]);
+    }
+    if (one.errors) panels.push(["where errors go, over time", SIDES.map(([name]) => [name, band(one.errors.over_time[name])]), [0, 1], `${words.tasks} learned`, SIDES, null]);
+    const row = element("div", { class: "three" }), slots = [];
+    for (const [title, parts, , x, names] of panels) {
+      const slot = element("div", {});
+      slots.push(slot);
+      const text = Object.fromEntries(names);
+      row.append(element("figure", {}, element("figcaption", {}, element("b", {}, one.label), `, ${title}`), slot,
+        numbersTable(`${one.label}, ${title}`, x, stream.tasks.map((name, k) => `${k + 1}: ${name}`), () => parts.map(([name, values]) => [text[name] || name, k => at(values, k)]))));
+    }
+    host.append(row);
+    drawn(row, () => {
+      panels.forEach(([title, parts, domain, xTitle, names, total], i) => {
+        const text = Object.fromEntries(names);
+        bars(slots[i], {
+          T, parts, domain, xTitle, total, title: `${one.label}, ${title}: ` + parts.map(([name, values]) => `${text[name] || name} ${format(lastKnown(values.value))}`).join(", ") + " at the last",
+          lines: k => [[null, `${words.task} ${k + 1} (${short(stream.tasks[k], 40)})`, true]].concat(parts.map(([name, values]) => [null, `${text[name] || name}  ${at(values, k)}`])),
+        });
+      });
+    }, one.label);
+  }
+}
+
+const lastKnown = values => { for (let k = values.length - 1; k >= 0; k--) if (Number.isFinite(values[k])) return values[k]; return NaN; };

@@ -1,0 +1,91 @@
+"""Where the runs come from: configurations, seeds, versions, revisions, and what did not finish."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from recollect.report.contents import Provenance, Refusal
+from recollect.runs import Group, Run
+
+
+def of_group(stream: str, label: str, group: Group) -> Provenance:
+    """What made the runs of a group; where they differ, every value once."""
+    runs = group.runs
+    return Provenance(
+        label=label,
+        stream=stream,
+        config=config_text(group),
+        seeds=seeds_text(group.seeds),
+        n=len(runs),
+        status=_once(run.status for run in runs),
+        made=_span(run.finished or run.created for run in runs),
+        versions=_once(", ".join(f"{k} {v}" for k, v in run.versions.items()) for run in runs),
+        revision=_once(run.revision for run in runs),
+        source=_once(_source(run) for run in runs),
+        path=_paths(runs),
+        experiment=_once(run.experiment for run in runs),
+    )
+
+
+def config_text(group: Group) -> str:
+    return ", ".join(
+        f"{key}={value if isinstance(value, str) else json.dumps(value, default=repr)}"
+        for key, value in group.learner_config.items()
+    )
+
+
+def seeds_text(seeds: Sequence[int | None]) -> str:
+    """Seeds in few words.
+
+    >>> seeds_text((0, 1, 2, 3, 7)), seeds_text((None,)), seeds_text((4, 5))
+    ('0-3, 7', 'not recorded', '4, 5')
+    """
+    known = sorted(seed for seed in seeds if seed is not None)
+    if not known:
+        return "not recorded"
+    spans: list[list[int]] = []
+    for seed in known:
+        if spans and seed == spans[-1][-1] + 1:
+            spans[-1].append(seed)
+        else:
+            spans.append([seed])
+    return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 2 else ", ".join(map(str, span)) for span in spans)
+
+
+def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
+    """Runs that are not finished, and rows whose learner gave no scores."""
+    found = []
+    for group in groups:
+        for run in group.runs:
+            if run.status == "failed":
+                found.append(Refusal(f"a part of {run.name}", f"the run failed: {run.error or 'no reason given'}"))
+            elif run.status == "running":
+                found.append(Refusal(f"a part of {run.name}", "the run was not finished when it was read"))
+            reasons = dict.fromkeys(str(row.extra["reason"]) for row in run.rows if "reason" in row.extra)
+            found += [Refusal(f"rows of {run.name}", reason) for reason in reasons]
+    return tuple(found)
+
+
+def _once(values: Iterable[str | None]) -> str:
+    return "; ".join(dict.fromkeys(value for value in values if value))
+
+
+def _span(times: Iterable[str | None]) -> str:
+    known = sorted(time for time in times if time)
+    if not known:
+        return ""
+    return known[0] if known[0] == known[-1] else f"{known[0]} to {known[-1]}"
+
+
+def _source(run: Run) -> str | None:
+    if run.source is None:
+        return None
+    version = f" {run.source.version}" if run.source.version else ""
+    digest = f", sha256 {run.source.sha256[:12]}…" if run.source.sha256 else ""
+    return f"{run.source.tool}{version}: {run.source.path}{digest}"
+
+
+def _paths(runs: Sequence[Run]) -> str:
+    paths = [str(run.path) for run in runs if run.path is not None]
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more" if paths else ""

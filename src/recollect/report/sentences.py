@@ -1,0 +1,165 @@
+"""The answer in sentences: who is ahead and whether the seeds can tell, who stopped learning, what was lost.
+
+Every sentence is made from numbers with their uncertainty, and says no more than they do. A sentence is a
+tuple of parts, in which learners' names are marked: a page can set them off, and knows them as foreign text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from recollect.report.contents import Bend, Learner, Number, Stream, Words
+from recollect.report.lead import who_is_ahead
+from recollect.report.prose import Name, Sentence, bracketed, listed, shown, with_interval
+
+# More learners than this are a table, not a text.
+DESCRIBED = 8
+
+
+def answer(stream: Stream) -> tuple[tuple[Sentence, ...], ...]:
+    """What the numbers of a stream say: a paragraph on the lead, on learning, and on forgetting."""
+    learners = [one for one in stream.learners if not one.is_reference] or list(stream.learners)
+    best = _best(learners, stream.higher_is_better)
+    values = {one.label: one.numbers["acc.average"] for one in learners}
+    pairs = next((table for table in stream.comparisons if table.id == "acc.average"), None)
+    lead = who_is_ahead(values, pairs, stream.words, higher=stream.higher_is_better)
+    references = {one.label: one.numbers["acc.average"] for one in stream.learners if one.is_reference}
+    if len(learners) < len(stream.learners):
+        lead += reference_level(references, stream.words)
+    stopped = who_stopped({one.label: one.bend for one in best}, stream.words, stream.T)
+    rest = _unanswered(stream, not stopped)
+    if len(best) < len(learners):
+        rest += (Sentence((f"Of {len(learners)} learners the {len(best)} best are described here.",)),)
+    paragraphs = (lead, stopped, what_was_forgotten(best, stream.words), rest)
+    return tuple(paragraph for paragraph in paragraphs if paragraph)
+
+
+def _best(learners: Sequence[Learner], higher: bool) -> list[Learner]:
+    """At most `DESCRIBED` learners, those with the best means, in their order."""
+    sign = 1 if higher else -1
+
+    def rank(one: Learner) -> float:
+        number = one.numbers["acc.average"]
+        return -sign * number.value if number.is_known else np.inf
+
+    kept = sorted(learners, key=rank)[:DESCRIBED]
+    return [one for one in learners if any(one is other for other in kept)]
+
+
+def _unanswered(stream: Stream, no_curve: bool) -> tuple[Sentence, ...]:
+    """What the runs do not tell, and why."""
+    why = {refusal.what: refusal.why for refusal in stream.refusals}
+    made = []
+    if no_curve:
+        reason = next((text for what, text in why.items() if "raa.michel2023" in what), "RAA has no value")
+        made.append(Sentence((f"Who stopped learning is judged by RAA, and there is none: {reason}.",)))
+    if "the split of forgetting" in why:
+        reason = why["the split of forgetting"]
+        made.append(Sentence((f"What part of the forgetting is lost knowledge cannot be told: {reason}.",)))
+    return tuple(made)
+
+
+def reference_level(references: Mapping[str, Number], words: Words) -> tuple[Sentence, ...]:
+    """How far a learner that is retrained on everything gets: the level to measure the others by."""
+    return tuple(
+        Sentence(
+            (
+                "Retrained on everything seen so far, ",
+                Name(label),
+                f" reaches {with_interval(number)}: what can be reached with all the data.",
+            )
+        )
+        for label, number in references.items()
+        if number.is_known
+    )
+
+
+def who_stopped(bends: Mapping[str, Bend | None], words: Words, T: int) -> tuple[Sentence, ...]:
+    """Say who stopped accumulating knowledge and when: where the RAA curve stops rising."""
+    known = {label: bend for label, bend in bends.items() if bend is not None}
+    if not known:
+        return ()
+    made: list[Sentence] = []
+    for label, bend in known.items():
+        if bend.found and bend.at is not None and bend.low is not None and bend.high is not None:
+            after = " and loses ground after it" if bend.kind == "peak" else ""
+            place = f"{bend.at + 1} [{bend.low + 1}, {bend.high + 1}]"
+            made.append(Sentence((Name(label), f" stops learning at {words.task} {place} of {T}{after}.")))
+    for kinds, verb in (
+        (("rising", "slowing"), ("is still learning", "are still learning")),
+        (("flat",), ("never gains", "never gain")),
+        (("falling",), ("loses ground throughout", "lose ground throughout")),
+    ):
+        labels = [label for label, bend in known.items() if bend.kind in kinds]
+        if labels:
+            slopes = [known[label].after for label in labels if known[label].after.is_known]
+            rate = ""
+            if kinds[0] == "rising" and slopes:
+                low, high = min(s.value for s in slopes), max(s.value for s in slopes)
+                span = shown(low, 3) if shown(low, 3) == shown(high, 3) else f"{shown(low, 3)} to {shown(high, 3)}"
+                rate = f" at the end (RAA rises by {span} a {words.task})"
+            made.append(Sentence((*listed(labels), f" {verb[len(labels) > 1]}{rate}.")))
+    undecided: dict[str, list[str]] = {}
+    for label, bend in known.items():
+        if bend.kind == "undecided":
+            short = "; ".join((bend.reason or "").split("; ")[:1]).split(" (its best")[0]
+            undecided.setdefault(_generic(short), []).append(label)
+    for reason, labels in undecided.items():
+        made.append(Sentence(("Whether ", *listed(labels), f" stopped learning is open: {reason}.")))
+    lead = f"By RAA, which corrects {words.score} for the growing number of classes: "
+    return (Sentence((lead, *_lowered(made[0]))), *made[1:]) if made else ()
+
+
+def _generic(reason: str) -> str:
+    """Take the numbers of one learner out of a reason that is given for several."""
+    return reason.split(": ")[0]
+
+
+def _lowered(sentence: Sentence) -> tuple[str, ...]:
+    first, *rest = sentence.parts
+    return (first if isinstance(first, Name) else first[:1].lower() + first[1:], *rest)
+
+
+def what_was_forgotten(learners: Sequence[Learner], words: Words) -> tuple[Sentence, ...]:
+    """Say of each learner's forgetting how much is lost knowledge and how much confusion with newer classes."""
+    made = []
+    for learner in learners:
+        af = learner.numbers.get("forgetting.chaudhry2018", Number())
+        lost = learner.numbers.get("split.lost", Number())
+        confusion = learner.numbers.get("split.confusion", Number())
+        chance = learner.numbers.get("split.chance", Number())
+        if af.is_known:
+            made.append(_forgotten(learner.label, af, lost, confusion, chance, words))
+    return tuple(made)
+
+
+def _forgotten(label: str, af: Number, lost: Number, confusion: Number, chance: Number, words: Words) -> Sentence:
+    is_sure = af.value > 0 if np.isnan(af.low) else af.low > 0
+    if not is_sure:
+        turned = (
+            "forgets nothing that the seeds could show"
+            if not af.high < 0
+            else (f"gains on earlier {words.tasks} instead of forgetting them")
+        )
+        return Sentence((Name(label), f" {turned}: AF {with_interval(af)}."))
+    start = f" forgets {with_interval(af)}"
+    if not (lost.is_known and confusion.is_known):
+        return Sentence((Name(label), start + "."))
+    return Sentence((Name(label), f"{start}: {_parts(af, lost, confusion, chance)}."))
+
+
+def _parts(af: Number, lost: Number, confusion: Number, chance: Number) -> str:
+    by_chance = ""
+    if chance.is_known and confusion.value > 0:
+        more = chance.value < confusion.value
+        by_chance = ", of which guessing alone explains " if more else ", less than guessing alone would bring: "
+        by_chance += shown(chance.value, 3)
+    of_confusion = f"{bracketed(confusion)} is confusion with newer classes{by_chance}"
+    if lost.high <= 0 or (np.isnan(lost.high) and lost.value <= 0):
+        return f"none of it is lost knowledge ({bracketed(lost)}), {of_confusion}"
+    if not np.isnan(lost.low) and lost.low <= 0:
+        return f"the seeds show no lost knowledge ({bracketed(lost)}), {of_confusion}"
+    share = f" ({100 * lost.value / af.value:.0f} %)" if confusion.value >= 0 else ""
+    return f"{bracketed(lost)}{share} is lost knowledge, {of_confusion}"

@@ -1,0 +1,112 @@
+"""Figures draw what the contents hold, in every format, and compute nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.errors import NotComputable, RecollectError, UsageError
+from recollect.report.contents import Stream
+from recollect.report.figures import FIGURES, curve, differences, difficulty, make_figure, matrix, parts, save_figure
+from recollect.report.figures.style import WIDTHS, colour, marker
+from recollect.report.gather import gather
+from recollect.runs import group
+from tests.report.samples import make_groups, make_run
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+@pytest.fixture(scope="module")
+def stream() -> Stream:
+    return gather(make_groups()).streams[0]
+
+
+def axis() -> object:
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+def test_functions_take_an_axis_and_return_it(stream: Stream) -> None:
+    learner = stream.learners[0]
+    for draw in (
+        lambda ax: curve(ax, stream, "acc.average"),
+        lambda ax: matrix(ax, stream, learner),
+        lambda ax: parts(ax, stream, learner),
+        lambda ax: difficulty(ax, stream),
+        lambda ax: differences(ax, stream.comparisons[0]),
+    ):
+        ax = axis()
+        assert draw(ax) is ax
+
+
+def test_curves_hold_the_numbers_with_a_marker_each(stream: Stream) -> None:
+    ax = curve(axis(), stream, "forgetting.chaudhry2018")  # type: ignore[arg-type]
+    lines = [line for line in ax.lines if line.get_label() in {one.label for one in stream.learners}]
+    assert len({line.get_marker() for line in lines}) == len({line.get_color() for line in lines}) == 3
+    for line, learner in zip(lines, stream.learners, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), learner.curves["forgetting.chaudhry2018"].value[1:])
+
+
+def test_the_bars_of_the_split_add_up(stream: Stream) -> None:
+    learner = stream.learners[0]
+    ax = parts(axis(), stream, learner)  # type: ignore[arg-type]
+    heights = np.array([[bar.get_height() for bar in bars] for bars in ax.containers])
+    expected = learner.curves["forgetting.chaudhry2018"].value
+    np.testing.assert_allclose(heights.sum(0)[1:], expected[1:], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
+def test_every_figure_in_every_format(stream: Stream, tmp_path: Path, name: str, kind: str) -> None:
+    path = tmp_path / f"{name}.{kind}"
+    save_figure(make_figure(name, stream, width="one"), path)
+    begins = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}[kind]
+    assert path.read_bytes().startswith(begins)
+
+
+def test_pgf_or_a_sentence_that_says_what_it_needs(stream: Stream, tmp_path: Path) -> None:
+    path = tmp_path / "a.pgf"
+    if shutil.which("pdflatex"):
+        save_figure(make_figure("aa-raa", stream), path)
+        assert r"\begin{pgfpicture}" in path.read_text()
+    else:
+        with pytest.raises(RecollectError, match="LaTeX"):
+            save_figure(make_figure("aa-raa", stream), path)
+
+
+def test_widths_and_same_bytes(stream: Stream, tmp_path: Path) -> None:
+    assert make_figure("aa-raa", stream, width="one").get_size_inches()[0] == WIDTHS["one"]
+    assert make_figure("aa-raa", stream, width=5.0).get_size_inches()[0] == 5
+    for name in ("a", "b"):
+        save_figure(make_figure("split", stream), tmp_path / f"{name}.pdf")
+        save_figure(make_figure("split", stream), tmp_path / f"{name}.svg")
+    for kind in ("pdf", "svg"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+
+
+def test_names_are_no_mathematics(tmp_path: Path) -> None:
+    runs = [make_run(name, s, 3) for name in ("$\\frac{$", "a_b^c & <x>") for s in range(2)]
+    made = gather(group(runs)).streams[0]
+    for name in FIGURES:
+        save_figure(make_figure(name, made), tmp_path / f"{name}.png")
+
+
+def test_what_cannot_be_drawn_is_said(stream: Stream, tmp_path: Path) -> None:
+    bare = gather(group([make_run("a", 0, restricted=False)])).streams[0]
+    with pytest.raises(NotComputable, match="restricted counts"):
+        make_figure("split", bare)
+    with pytest.raises(NotComputable, match=r"not compared by acc\.average"):
+        make_figure("compare", bare)
+    with pytest.raises(UsageError, match="unknown figure"):
+        make_figure("pie", stream)
+    with pytest.raises(UsageError, match="pdf, svg, png, pgf"):
+        save_figure(make_figure("matrix", stream), tmp_path / "a.bmp")
+
+
+def test_a_second_round_of_colours_has_other_markers() -> None:
+    looks = {(colour(place), marker(place)) for place in range(32)}
+    assert len(looks) == 32
