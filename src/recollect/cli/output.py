@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import Any, Literal
 
 from recollect.errors import UsageError
 from recollect.report.text import Table
 
 
-def one_format(**wanted: bool) -> str:
+Format = Literal["text", "json", "csv", "md", "latex"]
+
+
+def one_format(*, json: bool = False, csv: bool = False, md: bool = False, latex: bool = False) -> Format:
     """Return the one format that was asked for, or "text"."""
+    wanted: dict[Format, bool] = {"json": json, "csv": csv, "md": md, "latex": latex}
     asked = [name for name, on in wanted.items() if on]
     if len(asked) > 1:
         raise UsageError(f"choose one output format; got {' and '.join('--' + a for a in asked)}.")
     return asked[0] if asked else "text"
 
 
-def show(table: Table, format: str = "text") -> None:
+def show(table: Table, format: Format = "text") -> None:
     """Print a table in the format."""
     if format == "csv":
         print(table.csv())
