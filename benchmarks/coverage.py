@@ -97,9 +97,7 @@ def main() -> int:
         if n >= 5 and not 0.93 <= t_coverage["normal", n] <= 0.97:
             broken.append(f"t covers {percent(t_coverage['normal', n])} % of normal scores at n = {n}")
     if paired_lowest > 0.05:
-        broken.append(
-            "the paired permutation test has more than 5 % false positives, beyond simulation noise"
-        )
+        broken.append("the paired permutation test has more than 5 % false positives, beyond simulation noise")
     page = PAGE.format(
         version=__version__,
         numpy=np.__version__,

@@ -138,9 +138,7 @@ def against_rliable(sets: int = 10) -> str:
         low, high = rliable_interval(x, rng, 2000)
         np.random.seed(0)  # noqa: NPY002 - rliable draws from the global generator
         data = {str(i): x[:, :, i] for i in range(sets)}
-        _, theirs = library.get_interval_estimates(
-            data, lambda s: np.array([metrics.aggregate_iqm(s)]), reps=2000
-        )
+        _, theirs = library.get_interval_estimates(data, lambda s: np.array([metrics.aggregate_iqm(s)]), reps=2000)
         for i in range(sets):
             worst = max(worst, abs(theirs[str(i)][0, 0] - low[i]), abs(theirs[str(i)][1, 0] - high[i]))
     return (

@@ -90,9 +90,7 @@ def detection_table(sets: int, tasks: int = 51) -> str:
         for size in (0.03, 0.1, 0.3):
             for n in SEEDS:
                 rng = np.random.default_rng([n, int(100 * size), int(100 * bend)])
-                results = [
-                    find_plateau(curves(shape(t), kind, size, n, rng)) for kind in NOISES for _ in range(sets)
-                ]
+                results = [find_plateau(curves(shape(t), kind, size, n, rng)) for kind in NOISES for _ in range(sets)]
                 hits = [(r.at, r.low, r.high) for r in results if r.found]
                 line = [name, str(size), str(n), percent(len(hits) / len(results))]
                 if len(hits) >= 20:
@@ -124,9 +122,7 @@ def between_table(sets: int, tasks: int = 50) -> str:
             for n in SEEDS:
                 rng = np.random.default_rng([n, int(100 * size), len(name)])
                 found = [
-                    find_plateau(curves(shape(t), kind, size, n, rng)).found
-                    for kind in NOISES
-                    for _ in range(sets)
+                    find_plateau(curves(shape(t), kind, size, n, rng)).found for kind in NOISES for _ in range(sets)
                 ]
                 line.append(percent(float(np.mean(found))))
             rows.append(line)

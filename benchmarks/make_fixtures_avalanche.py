@@ -32,9 +32,7 @@ import torch
 
 # The CPU build of torch does not bring the operators that torchvision's CUDA build registers.
 for operator in ("nms", "qnms"):
-    torch.library.define(
-        f"torchvision::{operator}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-    )
+    torch.library.define(f"torchvision::{operator}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 import avalanche
 from avalanche.benchmarks import benchmark_from_datasets, nc_benchmark
@@ -181,21 +179,15 @@ def own_accuracy(model: torch.nn.Module, dataset) -> float:
 
 def main() -> None:
     """Make every run and the file of expected values."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     out = parser.parse_args().out
     torch.set_num_threads(1)
     expected = {
         "class_incremental": run(out / "class_incremental", classes_in_turn(task_labels=False)),
-        "task_labels": run(
-            out / "task_labels", classes_in_turn(task_labels=True), seen_only=True, untrained=False
-        ),
+        "task_labels": run(out / "task_labels", classes_in_turn(task_labels=True), seen_only=True, untrained=False),
         "eval_in_training": run(out / "eval_in_training", parity_in_turn(), eval_every=1, interactive=False),
-        "no_accuracy": run(
-            out / "no_accuracy", classes_in_turn(task_labels=False), accuracy=False, interactive=False
-        ),
+        "no_accuracy": run(out / "no_accuracy", classes_in_turn(task_labels=False), accuracy=False, interactive=False),
     }
     (out / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 

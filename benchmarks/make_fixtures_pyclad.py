@@ -137,13 +137,9 @@ def number(value) -> float | None:
 
 def main() -> None:
     """Write the files of this version of the tool and merge their expected content."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument(
-        "--checkout", type=Path, help="a checkout of the main branch, which has stepwise metrics"
-    )
+    parser.add_argument("--checkout", type=Path, help="a checkout of the main branch, which has stepwise metrics")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 

@@ -182,9 +182,7 @@ def find(name: str, answer: Any, values: Values, problems: Problems) -> list[Fin
     return [match(name, function, answer, about, values, problems) for function in functions]
 
 
-def match(
-    name: str, function: str, answer: Any, about: dict[str, Any], values: Values, problems: Problems
-) -> Finding:
+def match(name: str, function: str, answer: Any, about: dict[str, Any], values: Values, problems: Problems) -> Finding:
     """Find the ids that equal one function on every matrix."""
     peer = PEERS[name]
     given = {T: answer[f"{function}|{T}"] for T in TASKS[1:]}
@@ -218,16 +216,12 @@ def match(
 
 def same_curve(given: dict[int, np.ndarray], mine: dict[int, np.ndarray]) -> bool:
     """Whether the curves agree wherever ours is defined."""
-    return all(
-        largest(np.where(np.isnan(mine[T]), np.nan, v), mine[T]) <= TOLERANCE for T, v in given.items()
-    )
+    return all(largest(np.where(np.isnan(mine[T]), np.nan, v), mine[T]) <= TOLERANCE for T, v in given.items())
 
 
 def main() -> None:
     """Ask every peer that was named, write the table and the JSON file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--env", action="append", default=[], metavar="NAME=DIR")
     parser.add_argument("--checkout", action="append", default=[], metavar="NAME=DIR")
     parser.add_argument("--matrices", type=int, default=600, help="matrices for each number of tasks")

@@ -84,21 +84,13 @@ NOTES = {
         forgetting_one_task_short,
     ),
     ("continuum", "Logger.accuracy"): Note("Given the seen tasks only; it pools whatever was logged last."),
-    ("continuum_main", "Logger.accuracy"): Note(
-        "Given the seen tasks only; it pools whatever was logged last."
-    ),
-    ("capymoa", "accuracy_all_avg"): Note(
-        "The mean of every cell of R, future tasks too.", lambda p: p.R.mean()
-    ),
+    ("continuum_main", "Logger.accuracy"): Note("Given the seen tasks only; it pools whatever was logged last."),
+    ("capymoa", "accuracy_all_avg"): Note("The mean of every cell of R, future tasks too.", lambda p: p.R.mean()),
     ("capymoa", "anytime_accuracy_all_avg"): Note(
         "The mean over all evaluations and all tasks, future ones too.", lambda p: p.rows.mean()
     ),
-    ("capymoa", "anytime_accuracy_seen_avg"): Note(
-        "`anytime.auc` too, because evaluations are equally spaced here."
-    ),
-    ("capymoa", "accuracy_all"): Note(
-        "Future tasks count in the mean, so only its last value is an id of ours."
-    ),
+    ("capymoa", "anytime_accuracy_seen_avg"): Note("`anytime.auc` too, because evaluations are equally spaced here."),
+    ("capymoa", "accuracy_all"): Note("Future tasks count in the mean, so only its last value is an id of ours."),
     ("gem", "Forward"): Note("The sum is divided by T; the paper divides by T - 1."),
     ("raptormai", "single_run_avg_end_fgt"): Note(
         "Takes the maximum over the tasks of a row, not over the rows of a task.",

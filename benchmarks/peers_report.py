@@ -65,9 +65,7 @@ def remark(finding: dict[str, Any]) -> str:
 def read_table(rows: list[dict[str, Any]]) -> str:
     """What was read."""
     lines = ["| tool | version | name | our id | remark |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {r['title']} | {r['version']} | {r['function']} | `{r['id']}` | {r['note']} |" for r in rows
-    ]
+    lines += [f"| {r['title']} | {r['version']} | {r['function']} | `{r['id']}` | {r['note']} |" for r in rows]
     return "\n".join(lines)
 
 
@@ -76,7 +74,5 @@ def time_table(findings: list[dict[str, Any]]) -> str:
     lines = ["| tool | function | our id | times ours |", "|---|---|---|---|"]
     for f in findings:
         if f["times_ours"] is not None:
-            lines.append(
-                f"| {f['title']} | `{f['function']}` | `{f['equal'][-1]}` | {f['times_ours']:,.0f} |"
-            )
+            lines.append(f"| {f['title']} | `{f['function']}` | `{f['equal'][-1]}` | {f['times_ours']:,.0f} |")
     return "\n".join(lines)

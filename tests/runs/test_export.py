@@ -23,15 +23,11 @@ RUNS = {
     "scores": [run(SCORES)],
     "seeds": [run(seed=2**70), run(SCORES[:1] + COUNTS[2:], seed=2**71)],
     "no seed": [run(seed=None)],
-    "percent": [
-        run([Row(0, score=(90.0, 5.5)), Row(1, score=(70.1, 88.8), joint=(1.5, 2.5))], unit="percent")
-    ],
+    "percent": [run([Row(0, score=(90.0, 5.5)), Row(1, score=(70.1, 88.8), joint=(1.5, 2.5))], unit="percent")],
     "lower is better": [run([Row(0, score=(7.5, 9.5))], unit="raw", higher_is_better=False, metric="RMSE")],
     "planned": [run(COUNTS[:1] + COUNTS[2:], plan=Plan(rows=(1,)))],
     "crashed": [run(COUNTS[:2], status="failed")],
-    "inside": [
-        run([Row(-1, 3, False, score=(0.5, 0.1)), Row(0, 5, score=(0.7, 0.1)), Row(1, 9, score=(0.5, 0.6))])
-    ],
+    "inside": [run([Row(-1, 3, False, score=(0.5, 0.1)), Row(0, 5, score=(0.7, 0.1)), Row(1, 9, score=(0.5, 0.6))])],
     "learned_at": [run([Row(i, i * 10, score=(i / 10, 0.5)) for i in range(4)], learned_at={0: 1, 1: 3})],
     "joint": [run(joint_run=run(COUNTS, learner="joint"))],
     "restricted": [

@@ -75,9 +75,7 @@ def test_any_name_is_one_safe_folder(parts):
     assert name.split(".")[0].lower() not in files._DEVICES
 
 
-@pytest.mark.parametrize(
-    "hostile", ["../../x", "/etc/passwd", "..", ".", "", "CON", "nul.txt", "a\0b", "C:\\x", "~"]
-)
+@pytest.mark.parametrize("hostile", ["../../x", "/etc/passwd", "..", ".", "", "CON", "nul.txt", "a\0b", "C:\\x", "~"])
 def test_hostile_names_stay_inside(tmp_path, hostile):
     target = (tmp_path / files.folder_name(hostile)).resolve()
     assert target.parent == tmp_path.resolve()

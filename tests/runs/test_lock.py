@@ -29,9 +29,7 @@ def test_another_process_is_named(tmp_path):
         "import sys; from pathlib import Path; from recollect.runs.lock import Lock;"
         f" lock = Lock(Path({str(tmp_path)!r})); print('held', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         with pytest.raises(RecollectError, match=rf"Another process \(id {other.pid}\)"):
             Lock(tmp_path)

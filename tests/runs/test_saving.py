@@ -10,9 +10,7 @@ from recollect.runs import Row, Run, Task, load, save
 
 
 def run(learner="er", seed=0, **fields):
-    return Run(
-        learner=learner, stream="toy", seed=seed, tasks=(Task("a"),), rows=(Row(0, score=(0.5,)),), **fields
-    )
+    return Run(learner=learner, stream="toy", seed=seed, tasks=(Task("a"),), rows=(Row(0, score=(0.5,)),), **fields)
 
 
 def test_runs_are_named_after_what_they_are(tmp_path):
@@ -24,9 +22,7 @@ def test_runs_are_named_after_what_they_are(tmp_path):
     assert len(load(tmp_path / "out")) == 5
 
 
-@pytest.mark.parametrize(
-    "hostile", ["../../x", "/tmp/x", "..", "CON", "a\0b", "x" * 5000, "\ud800", "é\n\u202e"]
-)
+@pytest.mark.parametrize("hostile", ["../../x", "/tmp/x", "..", "CON", "a\0b", "x" * 5000, "\ud800", "é\n\u202e"])
 def test_a_hostile_name_stays_in_the_output_folder(tmp_path, hostile):
     root = tmp_path / "deep" / "out"
     if hostile == "\ud800":

@@ -137,9 +137,7 @@ def test_a_finished_run_has_no_torn_line(folder):
         read_run(folder)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 99}', "NaN", "[" * 100_000]
-)
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 99}', "NaN", "[" * 100_000])
 def test_a_broken_header_is_a_usage_error_that_names_the_file(folder, text):
     record(folder)
     (folder / "run.json").write_text(text)

@@ -77,8 +77,7 @@ def test_stratified_iqm_against_a_plain_loop():
     result = estimate(x, "iqm", strata=1, resamples=20_000)
     assert result.value == pytest.approx(reference.trim_mean(x, 0.25, axis=None))
     drawn = [
-        reference.trim_mean([x[rng.integers(4), j] for j in range(6) for _ in range(4)], 0.25)
-        for _ in range(2000)
+        reference.trim_mean([x[rng.integers(4), j] for j in range(6) for _ in range(4)], 0.25) for _ in range(2000)
     ]
     half = reference.t.ppf(0.975, 6 * 3) * np.std(drawn) * np.sqrt(4 / 3)
     assert (result.high - result.low) / 2 == pytest.approx(half, rel=0.07)

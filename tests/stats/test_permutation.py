@@ -16,12 +16,8 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 def flips_by_brute_force(d, alternative):
     turn = {"two-sided": abs, "greater": lambda s: s, "less": lambda s: -s}[alternative]
-    sums = [
-        turn(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in product((1, -1), repeat=len(d))
-    ]
-    return sum(s >= turn(sum(d)) - 1e-9 for s in sums) / len(sums), sum(
-        s >= max(sums) - 1e-9 for s in sums
-    ) / len(sums)
+    sums = [turn(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in product((1, -1), repeat=len(d))]
+    return sum(s >= turn(sum(d)) - 1e-9 for s in sums) / len(sums), sum(s >= max(sums) - 1e-9 for s in sums) / len(sums)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)

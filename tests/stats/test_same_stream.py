@@ -12,9 +12,7 @@ def test_the_same_stream_passes_without_a_word():
     assert require_same_stream({1: "ab", 2: "cd"}, {2: "cd", 1: "ab"}) is None
 
 
-@pytest.mark.parametrize(
-    ("a", "b"), [("ab", "cd"), (["ab"], ["ab", "cd"]), ({1: "ab", 2: "cd"}, {1: "cd", 2: "ab"})]
-)
+@pytest.mark.parametrize(("a", "b"), [("ab", "cd"), (["ab"], ["ab", "cd"]), ({1: "ab", 2: "cd"}, {1: "cd", 2: "ab"})])
 def test_other_streams_are_refused_unless_told(a, b):
     with pytest.raises(NotComputable, match=r"different streams.*(ab and cd|cd and ab)"):
         require_same_stream(a, b)

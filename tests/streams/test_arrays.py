@@ -17,10 +17,7 @@ def test_images_are_not_copied():
 
 
 def test_tables_become_float32():
-    assert (
-        stream_from_arrays(X.astype(np.uint8), Y, X.astype(np.uint8), Y, tasks=2).data.x_train.dtype
-        == np.float32
-    )
+    assert stream_from_arrays(X.astype(np.uint8), Y, X.astype(np.uint8), Y, tasks=2).data.x_train.dtype == np.float32
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,7 @@ class TestTinyImageNet:
 
     def test_a_part_of_the_training_images_must_be_asked_for(self, tmp_path, small_tiny):
         write_tiny(tmp_path, train=2)
-        with pytest.raises(
-            UsageError, match=r"has 12 training samples; found 8 \(2 a class\).* partial = True"
-        ):
+        with pytest.raises(UsageError, match=r"has 12 training samples; found 8 \(2 a class\).* partial = True"):
             make_stream("tiny-imagenet", data=tmp_path, tasks=2)
         stream = make_stream("tiny-imagenet", data=tmp_path, tasks=2, partial=True)
         assert stream.name == "tiny-imagenet (partial)"
@@ -208,7 +206,5 @@ def test_the_paper_s_streams():
 
 def test_the_signature_names_every_option():
     options = inspect.signature(make_stream).parameters
-    assert {"data", "size", "partial", "tasks", "batch", "passes", "blurry", "class_order_seed"} <= set(
-        options
-    )
+    assert {"data", "size", "partial", "tasks", "batch", "passes", "blurry", "class_order_seed"} <= set(options)
     assert "options" not in options

@@ -127,8 +127,7 @@ def test_without_a_network_it_says_what_to_put_where(tmp_path):
     assert caught.value.exit_code == 1
     assert "ConnectionError" in message
     assert (
-        f"fetch file.gz (0 MB) from http://127.0.0.1:1/ and put them (as they are) into {tmp_path / 'toy'}"
-        in message
+        f"fetch file.gz (0 MB) from http://127.0.0.1:1/ and put them (as they are) into {tmp_path / 'toy'}" in message
     )
     assert "RECOLLECT_DATA" in message
     assert "\n" not in message

@@ -6,9 +6,7 @@ from recollect.streams.order import permutation
 
 
 def test_it_is_a_permutation_and_depends_on_seed_and_place():
-    orders = [
-        permutation(50, *place).tolist() for place in ((0,), (1,), (0, 0), (0, 1), (0, 0, 1), (0, 1, 0))
-    ]
+    orders = [permutation(50, *place).tolist() for place in ((0,), (1,), (0, 0), (0, 1), (0, 0, 1), (0, 1, 0))]
     assert all(sorted(order) == list(range(50)) for order in orders)
     assert len({tuple(order) for order in orders}) == len(orders)
 

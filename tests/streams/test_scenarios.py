@@ -20,9 +20,7 @@ def test_unequal_tasks():
     assert stream.n_classes == 10
 
 
-@pytest.mark.parametrize(
-    "options", [{"tasks": 5}, {"classes_per_task": 2}, {"tasks": 5, "classes_per_task": 2}]
-)
+@pytest.mark.parametrize("options", [{"tasks": 5}, {"classes_per_task": 2}, {"tasks": 5, "classes_per_task": 2}])
 def test_equal_tasks(options):
     assert [len(task.classes) for task in toy(**options).tasks] == [2] * 5
 
@@ -68,10 +66,7 @@ def test_domains_are_drawn_from_their_own_seed():
     turned = toy(angles=[0, 45, 90], scenario="domain-incremental", domain="rotations")
     assert [task.transform for task in turned.tasks] == [None, Rotation(45.0), Rotation(90.0)]
     drawn = [
-        [
-            t.transform
-            for t in toy(tasks=5, scenario="domain-incremental", domain="rotations", domain_seed=s).tasks
-        ]
+        [t.transform for t in toy(tasks=5, scenario="domain-incremental", domain="rotations", domain_seed=s).tasks]
         for s in (0, 0, 1)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -109,9 +104,7 @@ class TestBlurry:
         for k, last in enumerate(np.cumsum([len(task.train) for task in stream.tasks])):
             assert last <= ends[k] < last + 7
         rest = list(stream.batches(seed=3, start=20))
-        assert all(
-            np.array_equal(a.x, b.x) and a.ends == b.ends for a, b in zip(batches[20:], rest, strict=True)
-        )
+        assert all(np.array_equal(a.x, b.x) and a.ends == b.ends for a, b in zip(batches[20:], rest, strict=True))
 
     @pytest.mark.parametrize(
         ("options", "match"),
@@ -233,9 +226,7 @@ def test_wrong_requests(options, match):
 def test_rotations_need_images():
     x = np.zeros((4, 3), dtype=np.float32)
     with pytest.raises(UsageError, match="Rotations need images"):
-        stream_from_arrays(
-            x, [0, 1, 0, 1], x, [0, 1, 0, 1], tasks=2, scenario="domain-incremental", domain="rotations"
-        )
+        stream_from_arrays(x, [0, 1, 0, 1], x, [0, 1, 0, 1], tasks=2, scenario="domain-incremental", domain="rotations")
 
 
 def test_a_class_without_test_samples_is_refused():

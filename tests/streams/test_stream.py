@@ -61,9 +61,7 @@ def test_every_sample_once_a_pass_and_every_start_is_the_same(sizes, per_class, 
         for one_pass in np.split(rows, passes):
             assert sorted(one_pass) == stream.tasks[k].train.tolist()
         repeats = np.concatenate([[p.repeat] * len(p.y) for p in presented])
-        assert repeats.tolist() == [False] * (len(rows) // passes) + [True] * (
-            len(rows) - len(rows) // passes
-        )
+        assert repeats.tolist() == [False] * (len(rows) // passes) + [True] * (len(rows) - len(rows) // passes)
         k, presented = k + 1, []
 
     start = data.draw(st.integers(0, stream.n_batches))
@@ -193,7 +191,5 @@ prints = [stream.fingerprint, [batch.y.tolist() for batch in stream.batches(seed
 """
     here: dict = {}
     exec(code, here)
-    there = subprocess.run(
-        [sys.executable, "-c", code + "print(prints)"], capture_output=True, text=True, check=True
-    )
+    there = subprocess.run([sys.executable, "-c", code + "print(prints)"], capture_output=True, text=True, check=True)
     assert there.stdout.strip() == str(here["prints"])

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from recollect.errors import UsageError
 from recollect.report.text import Table
 
-
 Format = Literal["text", "json", "csv", "md", "latex"]
 
 

@@ -96,9 +96,7 @@ def _lay_out(run: Run) -> _Layout:
     ends: dict[int, Row] = {}
     for row in timed:
         if not -1 <= row.after < T:
-            raise UsageError(
-                f"a row says after = {row.after}; with {T} tasks it lies between -1 and {T - 1}."
-            )
+            raise UsageError(f"a row says after = {row.after}; with {T} tasks it lies between -1 and {T - 1}.")
         if row.task_end and ends.setdefault(row.after, row) is not row:
             raise UsageError(f"two rows say after = {row.after}; a task end is evaluated once.")
     planned = set(range(T)) if run.plan.rows is None else set(run.plan.rows)
@@ -111,9 +109,7 @@ def _lay_out(run: Run) -> _Layout:
     return _lay_out_steps(first, timed, planned, ends, T)
 
 
-def _lay_out_steps(
-    first: Row | None, timed: list[Row], planned: set[int], ends: dict[int, Row], T: int
-) -> _Layout:
+def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends: dict[int, Row], T: int) -> _Layout:
     """Rows inside tasks: in the order of time, with a gap for each planned task end that is absent."""
     rows: list[Row | None] = []
     learned_at = [-1] * T
@@ -174,9 +170,7 @@ def _vector(values: Sequence[float | None], T: int, what: str) -> Array:
     try:
         vector[: len(values)] = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(
-            f"{what} holds numbers, or null where not evaluated; got {str(values)[:80]}."
-        ) from None
+        raise UsageError(f"{what} holds numbers, or null where not evaluated; got {str(values)[:80]}.") from None
     return vector
 
 

@@ -107,9 +107,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             path=path,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"it is not a run header as version {SCHEMA} describes it ({_reason(error)})."
-        ) from None
+        raise UsageError(f"it is not a run header as version {SCHEMA} describes it ({_reason(error)}).") from None
 
 
 def lift(data: Any) -> dict[str, Any]:

@@ -81,8 +81,7 @@ def _read_npz(path: Path) -> list[Run] | None:
         return None
     runs = runs_from_json(_decoded(arrays[RECORD].tobytes(), path), path)
     same = len(arrays["R"]) == len(runs) and all(
-        np.array_equal(run.matrix.R, scores, equal_nan=True)
-        for run, scores in zip(runs, arrays["R"], strict=True)
+        np.array_equal(run.matrix.R, scores, equal_nan=True) for run, scores in zip(runs, arrays["R"], strict=True)
     )
     return runs if same else None
 

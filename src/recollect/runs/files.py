@@ -14,9 +14,7 @@ from pathlib import Path
 from recollect.errors import RecollectError, UsageError
 
 # Names that Windows gives to devices, with any extension.
-_DEVICES = frozenset(
-    ["con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in "0123456789¹²³")]
-)
+_DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in "0123456789¹²³")])
 _LONGEST = 80
 
 
@@ -115,7 +113,5 @@ def make_folder(folder: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
     except RecollectError as error:
         if isinstance(error.__cause__, FileExistsError | NotADirectoryError):
-            raise UsageError(
-                f"{folder} must be a folder, and a file is in its way. Choose another place."
-            ) from None
+            raise UsageError(f"{folder} must be a folder, and a file is in its way. Choose another place.") from None
         raise

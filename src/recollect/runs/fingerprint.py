@@ -39,9 +39,7 @@ def fingerprint(
     'partial-1-d557708fe23c8a06f503'
     """
     known = _is_known(tasks, data_hash)
-    described = [
-        [None if known else task.name, task.n_classes, task.n_samples, _classes(task)] for task in tasks
-    ]
+    described = [[None if known else task.name, task.n_classes, task.n_samples, _classes(task)] for task in tasks]
     return _digest(known, ["fingerprint", None if known else stream, scenario, data_hash, described])
 
 
@@ -64,9 +62,7 @@ def family(
     total = sum(n for n in samples if n is not None) if None not in samples else None
     labels = sorted({_label(label) for task in tasks for label in task.classes or ()})
     names = None if known else sorted(task.name for task in tasks)
-    return _digest(
-        known, ["family", None if known else stream, scenario, data_hash, names, sizes, total, labels]
-    )
+    return _digest(known, ["family", None if known else stream, scenario, data_hash, names, sizes, total, labels])
 
 
 def is_partial(hashed: str) -> bool:

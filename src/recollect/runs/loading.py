@@ -68,9 +68,7 @@ def load(
     return runs
 
 
-def load_all(
-    paths: Sequence[str | os.PathLike[str]], tool: str | None = None, **companions: Any
-) -> list[Run]:
+def load_all(paths: Sequence[str | os.PathLike[str]], tool: str | None = None, **companions: Any) -> list[Run]:
     """The runs at several paths, in their order."""
     if not paths:
         raise UsageError("No path was given; expected at least one.")
@@ -146,9 +144,7 @@ def _described(
     samples = samples * run.T if samples is not None and len(samples) == 1 else samples
     for what, given in (("classes", classes), ("samples", samples), ("names", names)):
         if given is not None and len(given) != run.T:
-            raise UsageError(
-                f"{run.name} has {run.T} tasks, and {len(given)} {what} were given; expected one a task."
-            )
+            raise UsageError(f"{run.name} has {run.T} tasks, and {len(given)} {what} were given; expected one a task.")
     return tuple(
         replace(
             task,
@@ -177,9 +173,7 @@ def _joint_run(run: Run, given: Scores) -> Run:
         candidates = load(given)
         same_seed = [other for other in candidates if other.seed == run.seed]
         if len(candidates) != 1 and len(same_seed) != 1:
-            raise UsageError(
-                f"{given} holds {len(candidates)} runs, and {run.name} needs one, or one with its seed."
-            )
+            raise UsageError(f"{given} holds {len(candidates)} runs, and {run.name} needs one, or one with its seed.")
         joint = (same_seed if len(same_seed) == 1 else candidates)[0]
     else:
         rows = tuple(Row(i, score=_row_of_scores(row)) for i, row in enumerate(given))

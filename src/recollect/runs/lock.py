@@ -79,9 +79,7 @@ def _try_lock(handle: int) -> bool:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
             return False
         if error.errno in _NO_LOCKS:
-            warnings.warn(
-                "this file system has no locks: take care that one process alone writes a run", stacklevel=2
-            )
+            warnings.warn("this file system has no locks: take care that one process alone writes a run", stacklevel=2)
             return True
         raise
     return True

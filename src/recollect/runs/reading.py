@@ -24,9 +24,7 @@ def read_run(path: Path | str) -> Run:
     try:
         data = json.loads(_read(header))
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{header} is not JSON ({error}). Restore the file, or remove the run's folder."
-        ) from None
+        raise UsageError(f"{header} is not JSON ({error}). Restore the file, or remove the run's folder.") from None
     may_be_torn = not isinstance(data, dict) or data.get("status") != "finished"
     try:
         rows, _ = read_rows(f"{folder}/{ROWS}", may_be_torn)

@@ -82,9 +82,7 @@ class Recorder:
             if name not in _SETTABLE:
                 near = get_close_matches(name, _SETTABLE, 1)
                 hint = f" Did you mean {near[0]}?" if near else ""
-                raise UsageError(
-                    f"Recorder does not know {name}.{hint} It takes {', '.join(sorted(_SETTABLE))}."
-                )
+                raise UsageError(f"Recorder does not know {name}.{hint} It takes {', '.join(sorted(_SETTABLE))}.")
         fields = {"versions": versions(), "revision": revision(), **fields}
         seeds = None if seed is None else derive(seed)
         run = Run(
@@ -239,9 +237,7 @@ class _OpenRow:
         width = max(self.cells, default=-1) + 1
         empty = _Cell((None, None, None))
         columns = list(zip(*(self.cells.get(j, empty) for j in range(width)), strict=True)) or [()] * 3
-        score, correct, n = (
-            column if any(value is not None for value in column) else None for column in columns
-        )
+        score, correct, n = (column if any(value is not None for value in column) else None for column in columns)
         return Row(self.after, self.step, self.task_end, score, correct, n, extra=extra or {})
 
 

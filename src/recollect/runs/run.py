@@ -185,9 +185,7 @@ class Run:
     @cached_property
     def family(self) -> str:
         """Which stream this was up to the class order that the seed chose: what seeds are grouped by."""
-        return _fingerprint.family(
-            self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash
-        )
+        return _fingerprint.family(self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash)
 
     def __post_init__(self) -> None:
         if self.scenario not in _SCENARIOS_OR_NONE:

@@ -84,8 +84,7 @@ def _places(runs: list[Run], root: Path) -> dict[Path, Run]:
             place = root / f"{name}-{number}"
         if place.exists():
             raise UsageError(
-                f"{place} is there already, and runs are not overwritten. Choose another output folder, or"
-                " remove it."
+                f"{place} is there already, and runs are not overwritten. Choose another output folder, or remove it."
             )
         places[place] = run
     return places
@@ -95,9 +94,7 @@ def _files(run: Run) -> dict[str, bytes]:
     header = header_to_json(replace(run, created=run.created or now()))
     try:
         text = json.dumps(header, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
-        lines = "".join(
-            json.dumps(row_to_json(row), allow_nan=False, separators=(",", ":")) + "\n" for row in run.rows
-        )
+        lines = "".join(json.dumps(row_to_json(row), allow_nan=False, separators=(",", ":")) + "\n" for row in run.rows)
         return {HEADER: text.encode(), ROWS: lines.encode()}
     except (TypeError, ValueError) as error:
         raise UsageError(f"The run {run.name} cannot be written as JSON: {error}.") from None

@@ -34,9 +34,7 @@ def derive(seed: int) -> Seeds:
     (True, False)
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise UsageError(
-            f"A seed is a whole number; got {seed!r} ({type(seed).__name__}). Give an int, such as 0."
-        )
+        raise UsageError(f"A seed is a whole number; got {seed!r} ({type(seed).__name__}). Give an int, such as 0.")
     return Seeds(*(_cut(seed, purpose) for purpose in PURPOSES))
 
 

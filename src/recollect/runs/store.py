@@ -141,9 +141,7 @@ class RunFolder:
         _write_header(self.path, changed)
         self._run = changed
 
-    def finish(
-        self, timings: Mapping[str, float] | None = None, cost: Mapping[str, float] | None = None
-    ) -> None:
+    def finish(self, timings: Mapping[str, float] | None = None, cost: Mapping[str, float] | None = None) -> None:
         """Mark the run as complete, remove its checkpoints and close it."""
         self.update(
             status="finished",
@@ -211,9 +209,7 @@ def check_row(run: Run, row: Row, last: Row | None) -> None:
     """Refuse a row that does not fit the run, before it is on disk for ever."""
     T = run.T
     if not isinstance(row.after, int) or row.after < -1 or (run.learned_at is None and row.after >= T):
-        raise UsageError(
-            f"A row comes after one of the tasks 0 to {T - 1}, or -1 (untrained); got {row.after!r}."
-        )
+        raise UsageError(f"A row comes after one of the tasks 0 to {T - 1}, or -1 (untrained); got {row.after!r}.")
     if last is not None and row_place(row) <= row_place(last):
         raise UsageError(
             f"Rows are recorded in the order of time: after = {last.after} is there already and"

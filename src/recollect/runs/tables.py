@@ -22,9 +22,7 @@ def to_markdown(runs: Sequence[Run], digits: int = 3) -> str:
     parts = []
     for run in runs:
         head, *body = _grid(run, digits, escape_markdown, "–")
-        lines = [
-            "| " + " | ".join(cells) + " |" for cells in (head, ["---"] + ["---:"] * (len(head) - 1), *body)
-        ]
+        lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] + ["---:"] * (len(head) - 1), *body)]
         parts.append(f"### {escape_markdown(run.name)}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -114,14 +114,10 @@ def estimate(
         raise UsageError(f"Expected a method among {', '.join(METHODS)}, got {method!r}.")
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim == 0:
-        raise UsageError(
-            "Expected scores with an axis of seeds, got one number; put it into a list of one seed."
-        )
+        raise UsageError("Expected scores with an axis of seeds, got one number; put it into a list of one seed.")
     if strata is not None:
         if method != "iqm" or scores.ndim < 2:
-            raise UsageError(
-                "`strata` names an axis of streams to pool, for method 'iqm' on (seeds, streams, ...)."
-            )
+            raise UsageError("`strata` names an axis of streams to pool, for method 'iqm' on (seeds, streams, ...).")
         return _stratified(np.moveaxis(scores, (axis, strata), (0, 1)), level, seed, resamples)
     scores = np.moveaxis(scores, axis, 0)
     # Sorted seeds: NaN last, and the order in which seeds came cannot matter.
@@ -212,13 +208,9 @@ def _stratified(scores: Array, level: float, seed: int, resamples: int) -> Estim
     usable = np.where((thinnest > 1) & ~np.isinf(x).any(axis=(0, 1)), thinnest, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         half = (
-            _t_quantile(np.where(usable > 1, total - strata + 1, 1), level)
-            * error
-            * np.sqrt(usable / (usable - 1.0))
+            _t_quantile(np.where(usable > 1, total - strata + 1, 1), level) * error * np.sqrt(usable / (usable - 1.0))
         )
-    return _finish(
-        scores.shape[2:], value, value - half, value + half, thinnest, sd, "iqm", level, seeds, pooled=True
-    )
+    return _finish(scores.shape[2:], value, value - half, value + half, thinnest, sd, "iqm", level, seeds, pooled=True)
 
 
 def _finish(
@@ -244,9 +236,7 @@ def _finish(
     if shape:
         v, lo, hi, spread = (a.reshape(shape) for a in (value, low, high, sd))
         return Estimate(v, lo, hi, n.reshape(shape), method, spread, level, reason.reshape(shape))
-    return Estimate(
-        float(value[0]), float(low[0]), float(high[0]), int(n[0]), method, float(sd[0]), level, reason[0]
-    )
+    return Estimate(float(value[0]), float(low[0]), float(high[0]), int(n[0]), method, float(sd[0]), level, reason[0])
 
 
 def _reason(n: int, given: int, method: str, kind: int, pooled: bool) -> str | None:
@@ -274,8 +264,6 @@ def _pick(field: Any, index: tuple[int, ...]) -> Any:
     return picked.item() if isinstance(picked, np.generic) else picked
 
 
-def scalar(
-    value: Any, low: Any, high: Any, n: int, method: str, level: float, reason: str | None = None
-) -> Estimate:
+def scalar(value: Any, low: Any, high: Any, n: int, method: str, level: float, reason: str | None = None) -> Estimate:
     """An estimate of one number that is not a mean over seeds, so without an sd."""
     return Estimate(float(value), float(low), float(high), int(n), method, float("nan"), level, reason)

@@ -119,9 +119,7 @@ def compare_paired(
         return _result(difference, undefined, undefined, improvement, n, True, alternative, notes)
     zeros = int((d == 0).sum())
     if zeros:
-        notes.append(
-            f"{zeros} of {n} differences {'is' if zeros == 1 else 'are'} zero and cannot change sign"
-        )
+        notes.append(f"{zeros} of {n} differences {'is' if zeros == 1 else 'are'} zero and cannot change sign")
     permuted, ranked = sign_flips(d, alternative, seed), signed_rank(d, alternative, seed)
     if permuted.smallest > 1 - level:
         notes.append(f"{n} pairs cannot give a p below {permuted.smallest:.3g}")
@@ -159,9 +157,7 @@ def compare_all(
         for a, b in pairs
     ]
     corrected = holm([result.p for result in results])
-    return tuple(
-        Pairwise(a, b, result, float(p)) for (a, b), result, p in zip(pairs, results, corrected, strict=True)
-    )
+    return tuple(Pairwise(a, b, result, float(p)) for (a, b), result, p in zip(pairs, results, corrected, strict=True))
 
 
 def holm(pvalues: ArrayLike) -> Array:
@@ -186,8 +182,7 @@ def holm(pvalues: ArrayLike) -> Array:
 def _pairs(a: Scores, b: Scores) -> tuple[Array, Array, int]:
     if isinstance(a, Mapping) != isinstance(b, Mapping):
         raise UsageError(
-            "Expected two lists of scores in one order of seeds, or two mappings from seed to score; "
-            "got one of each."
+            "Expected two lists of scores in one order of seeds, or two mappings from seed to score; got one of each."
         )
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         _require_same_seeds(a, b)
@@ -223,9 +218,7 @@ def _compare_groups(
     a: Array, b: Array, alternative: Alternative, method: str, level: float, seed: int, higher_is_better: bool
 ) -> Paired:
     if method != "t":
-        raise UsageError(
-            f"Expected method 't' for an unpaired comparison (Welch's interval), got {method!r}."
-        )
+        raise UsageError(f"Expected method 't' for an unpaired comparison (Welch's interval), got {method!r}.")
     difference = _welch(a, b, level)
     improvement = probability_of_improvement(a, b, False, level, higher_is_better)
     notes = ["unpaired: what the seeds share is not taken out"]
@@ -249,9 +242,7 @@ def _welch(a: Array, b: Array, level: float) -> Estimate:
     n = a.size + b.size
     if min(a.size, b.size) < 2:
         value = a.mean() - b.mean() if a.size and b.size else np.nan
-        return scalar(
-            value, np.nan, np.nan, n, "welch", level, "fewer than two seeds of a learner give no interval"
-        )
+        return scalar(value, np.nan, np.nan, n, "welch", level, "fewer than two seeds of a learner give no interval")
     value = a.mean() - b.mean()
     va, vb = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
     if va + vb == 0:

@@ -76,9 +76,7 @@ def signed_rank(differences: ArrayLike, alternative: Alternative = "two-sided", 
     return sign_flips(np.sign(d) * average_ranks(np.abs(d)), alternative, seed)
 
 
-def label_shuffles(
-    a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided", seed: int = 0
-) -> Permuted:
+def label_shuffles(a: ArrayLike, b: ArrayLike, alternative: Alternative = "two-sided", seed: int = 0) -> Permuted:
     """Test of two unpaired groups: under no effect every split of the pooled scores is as likely.
 
     The statistic is the difference of means. Exact up to 200,000 splits, above by 99,999 random ones.
@@ -98,9 +96,7 @@ def label_shuffles(
     observed = statistic(np.array([first.sum()]))[0]
     ways = comb(total, n)
     if ways <= EXACT_LABELS:
-        indices = np.fromiter(
-            chain.from_iterable(combinations(range(total), n)), dtype=np.intp, count=ways * n
-        )
+        indices = np.fromiter(chain.from_iterable(combinations(range(total), n)), dtype=np.intp, count=ways * n)
         splits = statistic(pooled[indices.reshape(ways, n)].sum(axis=1))
         p, smallest = (float((splits >= least - slack).mean()) for least in (observed, splits.max()))
         return Permuted(p, smallest, True, f"all {ways:,} splits")

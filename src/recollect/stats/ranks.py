@@ -80,11 +80,7 @@ def friedman_nemenyi(
     complete = ~np.isnan(table).any(axis=1)
     ranks = average_ranks(-table[complete] if higher_is_better else table[complete])
     n = len(ranks)
-    dropped = (
-        f"{len(table) - n} of {len(table)} streams lack a learner and are left out"
-        if n < len(table)
-        else None
-    )
+    dropped = f"{len(table) - n} of {len(table)} streams lack a learner and are left out" if n < len(table) else None
     nan = float("nan")
     if n < 2:
         average = tuple(float(r) for r in (ranks.mean(axis=0) if n else np.full(k, nan)))
@@ -93,11 +89,7 @@ def friedman_nemenyi(
     average_rank = ranks.mean(axis=0)
     chi2 = _friedman(ranks)
     with np.errstate(divide="ignore", invalid="ignore"):
-        f = (
-            float(np.divide((n - 1) * chi2, n * (k - 1) - chi2))
-            if chi2 < n * (k - 1) * (1 - 1e-12)
-            else float("inf")
-        )
+        f = float(np.divide((n - 1) * chi2, n * (k - 1) - chi2)) if chi2 < n * (k - 1) * (1 - 1e-12) else float("inf")
     f_p = 0.0 if np.isinf(f) else float(fdtrc(k - 1, (k - 1) * (n - 1), f))
     critical = _nemenyi(k, n, level)
     order = np.argsort(average_rank, kind="stable")
@@ -108,9 +100,7 @@ def friedman_nemenyi(
         if average_rank[j] - average_rank[i] > critical
     )
     average = tuple(float(r) for r in average_rank)
-    return Ranks(
-        labels, average, chi2, float(chdtrc(k - 1, chi2)), f, f_p, critical, different, n, level, dropped
-    )
+    return Ranks(labels, average, chi2, float(chdtrc(k - 1, chi2)), f, f_p, critical, different, n, level, dropped)
 
 
 def _friedman(ranks: Array) -> float:

@@ -71,9 +71,7 @@ def dataset_from_npz(path: Path | str, *, name: str | None = None, test_fraction
         )
     x, y = named["x"], named["y"]
     if y.ndim != 1 or x.ndim < 2 or len(x) != len(y):
-        raise UsageError(
-            f"In {path}, X has a row a sample and y a label a sample; got shapes {x.shape} and {y.shape}."
-        )
+        raise UsageError(f"In {path}, X has a row a sample and y a label a sample; got shapes {x.shape} and {y.shape}.")
     test = _is_test(named["split"], len(y), path) if "split" in named else stratified_test(y, test_fraction)
     return dataset_from_arrays(name, x[~test], y[~test], x[test], y[test])
 
@@ -90,9 +88,7 @@ def stratified_test(y: NDArray[Any], fraction: float, seed: int = SPLIT_SEED) ->
     for number, label in enumerate(np.unique(y)):
         mine = np.flatnonzero(y == label)
         if len(mine) < 2:
-            raise UsageError(
-                f"Class {label.item()!r} has one sample, which cannot be split into training and test."
-            )
+            raise UsageError(f"Class {label.item()!r} has one sample, which cannot be split into training and test.")
         count = min(max(1, round(fraction * len(mine))), len(mine) - 1)
         test[mine[permutation(len(mine), seed, number)[:count]]] = True
     return test

@@ -29,8 +29,7 @@ def class_order(data: Dataset, spec: Spec) -> NDArray[np.int64]:
     if strangers or sorted(place[c] for c in asked) != list(range(n)):
         problem = f"{strangers[0]!r} is not one of them" if strangers else f"got {len(set(asked))} of them"
         raise UsageError(
-            f"class_order names each of the {n} classes of {data.name} once; {problem}."
-            f" They are {some(data.classes)}."
+            f"class_order names each of the {n} classes of {data.name} once; {problem}. They are {some(data.classes)}."
         )
     return np.array([place[c] for c in asked])
 

@@ -37,7 +37,5 @@ def blur(own: Sequence[Sequence[NDArray[np.int64]]], spec: Spec) -> list[NDArray
             label += 1
     joined = [np.concatenate(share) for share in shares]
     if not all(len(share) for share in joined):
-        raise UsageError(
-            f"With blurry = {spec.blurry:g} a task is left without samples; use a smaller fraction."
-        )
+        raise UsageError(f"With blurry = {spec.blurry:g} a task is left without samples; use a smaller fraction.")
     return joined

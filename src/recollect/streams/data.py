@@ -52,9 +52,7 @@ def dataset_from_arrays(
     labels = [_labels(y, what) for y, what in ((y_train, "y_train"), (y_test, "y_test"))]
     for x, y, what in zip(inputs, labels, ("train", "test"), strict=True):
         if len(x) != len(y):
-            raise UsageError(
-                f"x_{what} and y_{what} have a row a sample; got {len(x):,} inputs and {len(y):,} labels."
-            )
+            raise UsageError(f"x_{what} and y_{what} have a row a sample; got {len(x):,} inputs and {len(y):,} labels.")
     if inputs[0].shape[1:] != inputs[1].shape[1:] or inputs[0].dtype != inputs[1].dtype:
         raise UsageError(
             "Training and test samples have one shape and one type; got"
@@ -93,9 +91,7 @@ def _inputs(x: ArrayLike, what: str) -> NDArray[Any]:
         return array
     array = array.astype(np.float32, copy=False)
     if not np.isfinite(array).all():
-        raise UsageError(
-            f"{what} has values that are not finite. Replace or drop them before making a stream."
-        )
+        raise UsageError(f"{what} has values that are not finite. Replace or drop them before making a stream.")
     return array
 
 

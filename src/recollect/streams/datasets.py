@@ -137,9 +137,7 @@ def _idx(entry: Published, data: Path | str | None) -> Dataset:
         )
         for x, y, part in ((x_train, y_train, "training"), (x_test, y_test, "test")):
             if len(x) != len(y):
-                raise UsageError(
-                    f"{folder} has {len(x):,} {part} images and {len(y):,} labels. Fetch it again."
-                )
+                raise UsageError(f"{folder} has {len(x):,} {part} images and {len(y):,} labels. Fetch it again.")
         arrays: dict[str, NDArray[Any]] = {
             "x_train": x_train[:, None],
             "y_train": y_train.astype(np.int64),
@@ -157,9 +155,7 @@ def _cifar(entry: Published, data: Path | str | None) -> Dataset:
     folder = find_folder(entry, data)
     names = [file.name for file in entry.files]
     *train, test, meta = (folder / name for name in names)
-    label, names_key = (
-        ("fine_labels", "fine_label_names") if entry.name == "cifar100" else ("labels", "label_names")
-    )
+    label, names_key = ("fine_labels", "fine_label_names") if entry.name == "cifar100" else ("labels", "label_names")
 
     def decode() -> Decoded:
         arrays: dict[str, NDArray[Any]] = {}

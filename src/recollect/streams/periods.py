@@ -47,9 +47,7 @@ def time_incremental(
         present = np.union1d(data.y_train[period], data.y_test[mine])
         present = present[np.argsort(labels[present])]
         original = tuple(data.classes[c] for c in present)
-        tasks.append(
-            StreamTask(f"from {starts[k]:g}", tuple(labels[present].tolist()), original, period, mine)
-        )
+        tasks.append(StreamTask(f"from {starts[k]:g}", tuple(labels[present].tolist()), original, period, mine))
     return assemble(data, spec, name, tuple(tasks), labels, shuffle=False)
 
 

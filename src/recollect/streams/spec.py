@@ -118,8 +118,7 @@ class Spec:
             raise UsageError(f"Only class-incremental streams can be blurry; this one is {self.scenario}.")
         if self.passes != 1:
             raise UsageError(
-                f"A blurry stream has no task ends to go back from, so it is passed once; got passes ="
-                f" {self.passes}."
+                f"A blurry stream has no task ends to go back from, so it is passed once; got passes = {self.passes}."
             )
 
 

@@ -94,9 +94,7 @@ class Stream:
         Every sample comes exactly once a pass; the last batch of a task may be short.
         """
         if not 0 <= start <= self.n_batches:
-            raise UsageError(
-                f"The stream {self.name} has batches 0 to {self.n_batches - 1}; got start = {start}."
-            )
+            raise UsageError(f"The stream {self.name} has batches 0 to {self.n_batches - 1}; got start = {start}.")
         return self._continuous(seed, start) if self.continuous else self._task_by_task(seed, start)
 
     def _task_by_task(self, seed: int, start: int) -> Iterator[Batch]:

@@ -98,14 +98,10 @@ def verify(entry: Published, data: Path | str | None = None) -> Verdict:
     if folder is None:
         return Verdict(entry.name, None, True, None, f"{counts}, inside scikit-learn")
     if not any(file.md5 for file in entry.files):
-        return Verdict(
-            entry.name, folder, True, None, f"{counts}; hashes of the single files are not published"
-        )
+        return Verdict(entry.name, folder, True, None, f"{counts}; hashes of the single files are not published")
     different = other_hashes(entry, folder)
     if different:
-        return Verdict(
-            entry.name, folder, True, False, f"same counts, other hash: {', '.join(different)} ({counts})"
-        )
+        return Verdict(entry.name, folder, True, False, f"same counts, other hash: {', '.join(different)} ({counts})")
     return Verdict(entry.name, folder, True, True, f"{counts}, byte for byte as published")
 
 

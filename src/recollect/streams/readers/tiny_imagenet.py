@@ -67,9 +67,7 @@ def decode(files: Sequence[str], size: int = SIDE) -> NDArray[np.uint8]:
         try:
             with Image.open(file) as image:
                 if image.size != (SIDE, SIDE):
-                    raise UsageError(
-                        f"{file} should be {SIDE} x {SIDE}; it is {image.size[0]} x {image.size[1]}."
-                    )
+                    raise UsageError(f"{file} should be {SIDE} x {SIDE}; it is {image.size[0]} x {image.size[1]}.")
                 pixels = image.convert("RGB")
                 if size != SIDE:
                     pixels = pixels.resize((size, size), Image.Resampling.BOX)

@@ -1,0 +1,245 @@
+"""One evaluation of a learner: one pass over the test samples of all tasks, counted in every way at once.
+
+The learner gives scores of all classes. From the same scores come the answers among the classes seen so far,
+among those of tasks up to any m (the restricted counts), among the task's own (the masked counts), and where
+the wrong answers went. Ties go to the first class, as `argmax` has it, in all of them: so sums are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import RecollectError, UsageError
+
+if TYPE_CHECKING:
+    from recollect.learners.base import Learner
+    from recollect.streams.stream import Stream
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+BATCH = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Which classes may be answered: labels are in the order of appearance, so tasks up to m are a prefix.
+
+    `ends[m]` is the number of classes of tasks up to m; `first[c]` the task that class c first belongs to;
+    `own[j, c]` whether task j has class c. `is_given` says that the task of each sample is known, so that
+    only its own classes are asked for.
+
+    >>> question = Question.of([(0, 1), (2, 3, 4)], n_classes=5)
+    >>> question.ends, question.first
+    (array([2, 5]), array([0, 0, 1, 1, 1]))
+    """
+
+    ends: Ints
+    first: Ints
+    own: Bools
+    is_given: bool = False
+
+    @classmethod
+    def of(
+        cls, tasks: list[tuple[int, ...]], n_classes: int, *, is_given: bool = False, is_shared: bool = False
+    ) -> Question:
+        """Make the question of a stream; `is_shared`: all classes may always be answered (domains)."""
+        own = np.zeros((len(tasks), n_classes), bool)
+        for j, classes in enumerate(tasks):
+            own[j, list(classes)] = True
+        if is_shared:
+            own[:] = True
+        appears = np.logical_or.accumulate(own)
+        ends = appears.sum(1)
+        if any(not appears[m, : ends[m]].all() for m in range(len(tasks))):
+            raise UsageError(
+                "The labels of a stream are numbered in the order of appearance: the first task has 0, 1, ..."
+                f" and the next goes on from there; got tasks with the classes {_short(tasks)}."
+            )
+        return cls(ends, np.searchsorted(ends, np.arange(n_classes), side="right"), own, is_given)
+
+    @property
+    def T(self) -> int:
+        return len(self.ends)
+
+    @property
+    def grows(self) -> bool:
+        """Whether there are more answers later than at first: else restricting them changes nothing."""
+        return not self.is_given and bool(self.ends[0] < self.ends[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What is kept of each sample: its task, the first task whose classes beat the true one, and more.
+
+    `beaten` is T where no class does; then the answer is right whatever may be answered.
+    """
+
+    task: Ints
+    beaten: Ints
+    right_masked: Bools
+    error_side: Ints  # of the answer's task against the sample's: -1 older, 0 own, 1 newer
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The counts of one evaluation, a value a task.
+
+    `restricted[j, m]` (m >= j; below it -1) counts what is right when classes of tasks up to m may be
+    answered. `older`, `own` and `newer` say to which tasks' classes the wrong answers went.
+    """
+
+    n: Ints
+    correct: Ints
+    masked: Ints | None
+    restricted: Ints | None
+    older: Ints
+    own: Ints
+    newer: Ints
+
+
+def question_of(stream: Stream) -> Question:
+    """The question that a stream asks."""
+    shared = stream.scenario == "domain-incremental"
+    tasks = [tuple(int(c) for c in task.classes) for task in stream.tasks]
+    return Question.of(tasks, stream.n_classes, is_given=stream.gives_task, is_shared=shared)
+
+
+def evaluate(
+    learner: Learner,
+    stream: Stream,
+    question: Question,
+    *,
+    current: int,
+    columns: int | None = None,
+    subsample: int | None = None,
+    restricted: bool = True,
+    batch: int = BATCH,
+) -> Counts | None:
+    """Score the test samples of all tasks in their one mixed order, and count.
+
+    `current` is the newest task of which something was seen (-1: none). Task j is asked among the classes of
+    tasks up to max(current, j). `columns` limits the evaluation to the first tasks; `subsample` to so many
+    samples a task, always the same ones. `restricted` asks for those counts, T x T of them. The answer is
+    None where the learner gave no number at all: it has no answer yet.
+    """
+    marks: list[Marks] = []
+    answered = False
+    allowed = np.maximum(np.arange(question.T), current)
+    chosen = None if columns is None else range(columns)
+    for given in stream.test_batches(batch, tasks=chosen, subsample=subsample):
+        scores = learner.score(given.x, given.task) if question.is_given else learner.score(given.x)
+        scores = _checked(scores, len(given.y), len(question.first))
+        answered = answered or not np.isnan(scores).all()
+        marks.append(mark(scores, given.y, given.task, question, allowed))
+    counts = _count(marks, question, allowed, restricted)
+    wanted = expected_sizes(stream, columns, subsample)
+    if not np.array_equal(counts.n, wanted):
+        j = int(np.flatnonzero(counts.n != wanted)[0])
+        raise RecollectError(
+            f"Not every test sample was counted: task {j} has {wanted[j]} and {counts.n[j]} came."
+            " The stream's test_batches must give each sample once."
+        )
+    return counts if answered else None
+
+
+def mark(scores: NDArray[Any], y: Ints, task: Ints, question: Question, allowed: Ints) -> Marks:
+    """Mark a batch: `scores` is (n, classes); a NaN never wins, and a true class with NaN never is right.
+
+    >>> question = Question.of([(0, 1), (2, 3)], n_classes=4)
+    >>> scores = np.array([[.1, .5, .7, .2], [.1, .5, .5, .2]])
+    >>> mark(scores, np.array([1, 1]), np.array([0, 0]), question, np.array([1, 1])).beaten
+    array([1, 2])
+    """
+    n, C = scores.shape
+    rows = np.arange(n)
+    true = scores[rows, y]
+    loses = scores <= true[:, None]
+    if np.count_nonzero(loses) - np.count_nonzero(scores < true[:, None]) != n:
+        # Ties beyond the true class with itself, or NaN: an equal class of a lower label wins.
+        loses = (loses & (np.arange(C) > y[:, None])) | (scores < true[:, None]) | np.isnan(scores)
+        loses[np.isnan(true)] = False
+        loses[rows, y] = ~np.isnan(true)
+    rival = loses.argmin(1)
+    beaten = np.where(loses[rows, rival], question.T, question.first[rival])
+    outside = ~question.own[task]
+    right_masked: Bools = np.logical_and.reduce(loses | outside, axis=1)
+    if question.is_given:
+        return Marks(task, np.where(right_masked, question.T, 0), right_masked, np.zeros(n, np.int64))
+    side = np.zeros(n, np.int64)
+    wrong = np.flatnonzero(beaten <= allowed[task])
+    if len(wrong):
+        possible = np.arange(C) < question.ends[allowed[task[wrong]]][:, None]
+        answer = np.where(possible & ~np.isnan(scores[wrong]), scores[wrong], -np.inf).argmax(1)
+        inside = question.own[task[wrong], answer]
+        side[wrong] = np.where(inside, 0, np.sign(question.first[answer] - task[wrong]))
+    return Marks(task, beaten, right_masked, side)
+
+
+def expected_sizes(stream: Stream, columns: int | None = None, subsample: int | None = None) -> Ints:
+    """How many samples of each task an evaluation counts."""
+    sizes = np.array([len(task.test) for task in stream.tasks], np.int64)
+    if subsample is not None:
+        sizes = np.minimum(sizes, subsample)
+    if columns is not None:
+        sizes[columns:] = 0
+    return sizes
+
+
+def standard_errors(correct: Ints, n: Ints, sizes: Ints) -> list[float | None]:
+    """The standard error of each subsampled accuracy, for n drawn of `sizes` without replacement.
+
+    >>> standard_errors(np.array([5]), np.array([10]), np.array([10]))
+    [0.0]
+    >>> standard_errors(np.array([5, 0]), np.array([10, 0]), np.array([100, 9]))
+    [0.158114, None]
+    """
+    errors: list[float | None] = []
+    for right, drawn, size in zip(correct.tolist(), n.tolist(), sizes.tolist(), strict=True):
+        if drawn < 2:
+            errors.append(None if drawn == 0 or size > drawn else 0.0)
+            continue
+        p = right / drawn
+        errors.append(round((p * (1 - p) / (drawn - 1) * (1 - drawn / size)) ** 0.5, 6))
+    return errors
+
+
+def _count(marks: list[Marks], question: Question, allowed: Ints, with_restricted: bool) -> Counts:
+    T = question.T
+    task = np.concatenate([m.task for m in marks]) if marks else np.zeros(0, np.int64)
+    beaten = np.concatenate([m.beaten for m in marks]) if marks else task
+
+    def per_task(chosen: Any) -> Ints:
+        return np.bincount(task[chosen], minlength=T)
+
+    is_right = beaten > allowed[task]
+    n = per_task(slice(None))
+    masked = restricted = None
+    if question.is_given or question.grows:
+        masked = per_task(np.concatenate([m.right_masked for m in marks])) if marks else n
+    if question.grows and with_restricted:
+        first_beaten = np.bincount(task * (T + 1) + beaten, minlength=T * (T + 1)).reshape(T, T + 1)
+        restricted = n[:, None] - first_beaten.cumsum(1)[:, :T]
+        restricted[np.tril_indices(T, -1)] = -1
+    side = np.concatenate([m.error_side for m in marks]) if marks else task
+    older, own, newer = (per_task(~is_right & (side == s)) for s in (-1, 0, 1))
+    return Counts(n, per_task(is_right), masked, restricted, older, own, newer)
+
+
+def _checked(scores: Any, n: int, classes: int) -> NDArray[Any]:
+    array: NDArray[Any] = np.asarray(scores)
+    if array.shape != (n, classes):
+        raise UsageError(
+            f"A learner's score(x) gives one row a sample and one column a class: expected {(n, classes)},"
+            f" got {array.shape}. Score all {classes} classes, also those not seen yet."
+        )
+    return array
+
+
+def _short(values: object) -> str:
+    text = repr(values)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,245 @@
+"""The experiment file: YAML in, a checked `Experiment` out; a mistake is named with its place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from recollect.errors import MissingExtra, UsageError
+
+Whole = Annotated[StrictInt, Field(ge=1)]
+# What make_stream takes that an experiment file does not say: the folder of the data is the machine's matter.
+_NOT_IN_FILE = frozenset({"name", "data"})
+_LABELLED = {
+    "learner": "{er: {memory: 200}, label: er-200}",
+    "stream": "{name: digits, tasks: 2, label: digits-2}",
+}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StreamEntry(_Model):
+    """A stream: the name of a data set, the options of `make_stream`, and what the run folders call it."""
+
+    name: StrictStr
+    label: StrictStr
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_yaml(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            given = {"name": given}
+        if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+            raise ValueError(f"a stream is a name, or {{name: digits, tasks: 5}}; got {given!r}")
+        options = {str(key): value for key, value in given.items() if key not in ("name", "label")}
+        _refuse_unknown(options, _stream_options(), f"the stream {given['name']!r}", also=("name", "label"))
+        return {"name": given["name"], "label": given.get("label", given["name"]), "options": options}
+
+
+class LearnerEntry(_Model):
+    """A learner: its name in the registry, its options, and what the record and the folders call it."""
+
+    name: StrictStr
+    label: StrictStr
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_yaml(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            given = {given: {}}
+        if not isinstance(given, Mapping):
+            raise ValueError(f"a learner is a name, or {{er: {{memory: 200}}}}; got {given!r}")
+        names = [key for key in given if key != "label"]
+        if len(names) != 1 or not isinstance(names[0], str):
+            raise ValueError(
+                f"a learner is one name with its options, {{er: {{memory: 200}}}}, and a label if wanted; got {given!r}"
+            )
+        name, options = names[0], given[names[0]] or {}
+        if not isinstance(options, Mapping):
+            raise ValueError(f"the options of {name} are a mapping such as {{memory: 200}}; got {options!r}")
+        _check_learner(name, options)
+        return {"name": name, "label": given.get("label", name), "options": dict(options)}
+
+
+class PlanEntry(_Model):
+    """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples a task.
+
+    `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples.
+    """
+
+    columns: Literal["all", "seen"] = "all"
+    rows: Whole | list[Annotated[StrictInt, Field(ge=0)]] | None = None
+    every: Whole | None = None
+    subsample: Whole | None = None
+
+
+class Experiment(_Model):
+    """Learners x streams x seeds."""
+
+    name: StrictStr
+    streams: Annotated[tuple[StreamEntry, ...], Field(min_length=1)]
+    learners: Annotated[tuple[LearnerEntry, ...], Field(min_length=1)]
+    seeds: tuple[StrictInt, ...]
+    plan: PlanEntry = PlanEntry()
+    device: StrictStr = "auto"
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _seeds(cls, given: Any) -> Any:
+        if isinstance(given, int) and not isinstance(given, bool):
+            if given < 1:
+                raise ValueError(f"seeds is how many (at least 1), or a list such as [41, 42]; got {given}")
+            return tuple(range(given))
+        if not isinstance(given, list | tuple) or not given:
+            raise ValueError(f"seeds is how many (at least 1), or a list such as [41, 42]; got {given!r}")
+        if len(set(map(repr, given))) < len(given):
+            raise ValueError(f"a seed counts once; got {list(given)}")
+        return tuple(given)
+
+    @model_validator(mode="after")
+    def _labels(self) -> Experiment:
+        for what, entries in (("learner", self.learners), ("stream", self.streams)):
+            labels = [entry.label for entry in entries]
+            twice = next((label for label in labels if labels.count(label) > 1), None)
+            if twice is not None:
+                example = _LABELLED[what]
+                raise ValueError(f"two {what}s are called {twice!r}; tell them apart by a label, such as {example}")
+        return self
+
+
+def read(path: Path | str) -> Experiment:
+    """The experiment in a YAML file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"Cannot read the experiment {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"The experiment {path} is not a text file in UTF-8.") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str = "the experiment") -> Experiment:
+    """The experiment in a YAML text; `source` is what messages call it.
+
+    >>> experiment = parse("{name: demo, streams: [digits], learners: [random], seeds: 2}")
+    >>> experiment.seeds, experiment.learners[0].label
+    ((0, 1), 'random')
+    >>> parse("{name: demo, streams: [digits], learner: [random], seeds: 2}")
+    Traceback (most recent call last):
+    ...
+    recollect.errors.UsageError: the experiment: unknown key 'learner'; did you mean 'learners'? There are: \
+name, streams, learners, seeds, plan, device.
+    """
+    content = _load_yaml(text, source)
+    if not isinstance(content, dict):
+        raise UsageError(f"{source}: an experiment is a mapping with name, streams, learners and seeds.")
+    try:
+        return Experiment.model_validate(content)
+    except ValidationError as error:
+        raise UsageError(f"{source}: {_explain(error)}") from None
+
+
+def _load_yaml(text: str, source: str) -> Any:
+    """The content of a YAML text; a key that comes twice is a mistake, not the last one."""
+    try:
+        yaml: Any = import_module("yaml")
+    except ImportError:
+        raise MissingExtra.of("PyYAML", "run") from None
+
+    def mapping(loader: Any, node: Any) -> dict[Any, Any]:
+        loader.flatten_mapping(node)
+        made: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(None, None, "a key is a text", key_node.start_mark)
+            if key in made:
+                message = f"the key {key!r} comes twice"
+                raise yaml.constructor.ConstructorError(None, None, message, key_node.start_mark)
+            made[key] = loader.construct_object(value_node, deep=True)
+        return made
+
+    loader = type("Loader", (yaml.SafeLoader,), {})
+    loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)  # type: ignore[attr-defined]
+    try:
+        return yaml.load(text, loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise UsageError(f"{source} is not YAML{where}: {getattr(error, 'problem', error)}.") from None
+
+
+def _explain(error: ValidationError) -> str:
+    """One mistake in one sentence, with its place in the file; a misspelt key before what it leaves missing."""
+    first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    if first["type"] == "extra_forbidden":
+        model = PlanEntry if first["loc"][0] == "plan" else Experiment
+        inside = f" in {first['loc'][0]}" if len(first["loc"]) > 1 else ""
+        return _unknown(str(first["loc"][-1]), model.model_fields, inside)
+    if first["type"] == "missing":
+        return f"{place} is missing."
+    message = first["msg"].removeprefix("Value error, ").rstrip(".")
+    got = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
+    return f"{place}: {message}{got}." if place else f"{message}{got}."
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], inside: str, also: tuple[str, ...] = ()) -> None:
+    names = [*also, *known]
+    for key in given:
+        if key not in names:
+            raise ValueError(_unknown(key, names, f" in {inside}"))
+
+
+def _unknown(key: str, known: Iterable[str], inside: str = "") -> str:
+    names = list(known)
+    near = get_close_matches(key, names, n=1, cutoff=0.0)
+    return f"unknown key {key!r}{inside}; did you mean {near[0]!r}? There are: {', '.join(names)}."
+
+
+def _stream_options() -> list[str]:
+    """The options of `make_stream`: those in its signature, and those of a stream's `Spec`."""
+    from recollect.streams import Spec, make_stream
+
+    own = inspect.signature(make_stream).parameters.values()
+    named = [p.name for p in own if p.kind is not p.VAR_KEYWORD and p.name not in _NOT_IN_FILE]
+    return [*(field.name for field in fields(Spec)), *named]
+
+
+def _check_learner(name: str, options: Mapping[str, Any]) -> None:
+    """Find a wrong name or option now, not after an hour of other runs."""
+    from recollect.learners import LEARNERS
+    from recollect.learners import options as learner_options
+
+    if ":" in name:
+        return
+    if name not in LEARNERS:
+        near = get_close_matches(name, LEARNERS, n=1, cutoff=0.0)[0]
+        raise ValueError(
+            f"there is no learner named {name!r}; the nearest is {near!r}. There are: {', '.join(LEARNERS)};"
+            " one of your own is named 'package.module:Class'"
+        )
+    try:
+        learner_options.read(LEARNERS[name].options, name, options)
+    except UsageError as error:
+        raise ValueError(str(error)) from None

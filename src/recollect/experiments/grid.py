@@ -1,0 +1,205 @@
+"""The grid of an experiment: one job a run, what it is made of, and what it costs in samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import UsageError
+from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, StreamEntry
+from recollect.protocol import spread
+from recollect.runs.files import folder_name, make_folder, write_atomic
+from recollect.runs.run import Plan
+from recollect.runs.seeds import derive
+
+if TYPE_CHECKING:
+    from recollect.streams.stream import Stream
+
+CONFIG = "config.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of an experiment: plain data, so that it can be sent to a worker process.
+
+    `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score.
+    """
+
+    experiment: str
+    learner: str
+    learner_label: str
+    learner_options: Mapping[str, Any]
+    stream: str
+    stream_label: str
+    stream_options: Mapping[str, Any]
+    seed: int
+    plan: Plan
+    device: str
+    folder: Path
+    data: Path | None = None
+    samples: int = 0
+    test_samples: int = 0
+    tasks: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What decides the result, as the run folder keeps it to refuse a changed experiment."""
+        learner = {"name": self.learner, "options": dict(self.learner_options)}
+        stream = {"name": self.stream, "options": dict(self.stream_options)}
+        made: dict[str, Any] = json.loads(
+            json.dumps(
+                {"learner": learner, "stream": stream, "seed": self.seed, "plan": asdict(self.plan)},
+                default=str,
+            )
+        )
+        return made
+
+
+@dataclass
+class _Sizes:
+    """What each stream of the file holds, found once."""
+
+    data: Path | None
+    known: dict[str, Stream] = field(default_factory=dict)
+
+    def of(self, entry: StreamEntry, seed: int) -> Stream:
+        if entry.label not in self.known:
+            self.known[entry.label] = build_stream(entry.name, entry.options, seed, self.data)
+        return self.known[entry.label]
+
+
+def grid(experiment: Experiment, out: Path | str = "runs", data: Path | str | None = None) -> list[Job]:
+    """All runs of an experiment, seed by seed, so that what is finished first can be compared first."""
+    place = Path(out) / folder_name(experiment.name)
+    sizes = _Sizes(None if data is None else Path(data))
+    jobs = [
+        _job(experiment, learner, stream, seed, place, sizes)
+        for seed in experiment.seeds
+        for stream in experiment.streams
+        for learner in experiment.learners
+    ]
+    folders = [job.folder for job in jobs]
+    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
+    if twice is not None:
+        raise UsageError(f"Two runs would have the folder {twice}. Give learners or streams other labels.")
+    return jobs
+
+
+def build_stream(name: str, options: Mapping[str, Any], seed: int, data: Path | None) -> Stream:
+    """The stream of a run: the class order belongs to the seed, unless the file fixes it."""
+    from recollect.streams import make_stream
+
+    given = dict(options)
+    if "class_order" not in given and "class_order_seed" not in given:
+        given["class_order_seed"] = derive(seed).class_order
+    try:
+        return make_stream(name, data=data, **given)
+    except TypeError as error:
+        raise UsageError(f"The stream {name!r} cannot be made with {given}: {error}.") from None
+
+
+def refuse_changed(job: Job) -> None:
+    """Raise UsageError if the run folder was begun with another configuration."""
+    place = job.folder / CONFIG
+    if not place.exists():
+        return
+    try:
+        there = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{place} cannot be read ({error}). Restore it, or remove the run's folder.") from None
+    difference = _difference(there, job.config)
+    if difference:
+        raise UsageError(
+            f"{job.folder} was begun with another configuration: {difference}. Nothing was changed. Give the"
+            " experiment another name or folder (-o), or remove that run to start it again."
+        )
+
+
+def write_config(job: Job) -> None:
+    """Keep the configuration in the run folder."""
+    make_folder(job.folder)
+    if not (job.folder / CONFIG).exists():
+        write_atomic(job.folder / CONFIG, (json.dumps(job.config, indent=1) + "\n").encode())
+
+
+def is_finished(job: Job) -> bool:
+    """Whether the run is complete, by a look at its header alone."""
+    try:
+        header = json.loads((job.folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(header, dict) and header.get("status") == "finished"
+
+
+def _job(
+    experiment: Experiment, learner: LearnerEntry, entry: StreamEntry, seed: int, place: Path, sizes: _Sizes
+) -> Job:
+    stream = sizes.of(entry, experiment.seeds[0])
+    T = len(stream.tasks)
+    plan = _plan(experiment.plan, learner, T)
+    return Job(
+        experiment=experiment.name,
+        learner=learner.name,
+        learner_label=learner.label,
+        learner_options=learner.options,
+        stream=entry.name,
+        stream_label=entry.label,
+        stream_options=entry.options,
+        seed=seed,
+        plan=plan,
+        device=experiment.device,
+        folder=place / folder_name(learner.label, entry.label, f"s{seed}"),
+        data=sizes.data,
+        samples=stream.n_samples,
+        test_samples=_test_samples(stream, plan),
+        tasks=T,
+    )
+
+
+def _plan(entry: PlanEntry, learner: LearnerEntry, T: int) -> Plan:
+    from recollect.learners import LEARNERS
+
+    rows = entry.rows
+    planned = spread(rows, T) if isinstance(rows, int) else None if rows is None else tuple(sorted(set(rows)))
+    if planned and planned[-1] >= T:
+        raise UsageError(f"plan.rows names the task {planned[-1]}; the stream has tasks 0 to {T - 1}.")
+    card = LEARNERS.get(learner.name)
+    if card is not None and card.evaluated == "end":
+        return Plan(rows=(T - 1,), columns=entry.columns, subsample=entry.subsample)
+    return Plan(rows=planned, columns=entry.columns, every=entry.every, subsample=entry.subsample)
+
+
+def _test_samples(stream: Stream, plan: Plan) -> int:
+    from recollect.evaluation import expected_sizes
+
+    sizes = expected_sizes(stream, subsample=plan.subsample)
+    T = len(stream.tasks)
+    rows = range(T) if plan.rows is None else plan.rows
+    inside = stream.n_samples // plan.every if plan.every else 0
+    if plan.columns == "all":
+        return int(sizes.sum()) * (1 + len(rows) + inside)
+    return int(sizes.sum()) + sum(int(sizes[: k + 1].sum()) for k in rows) + inside * int(sizes.sum()) // 2
+
+
+def _difference(there: Any, wanted: Any, where: str = "") -> str:
+    """The first place where two configurations differ, in words."""
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        for key in [*there, *(key for key in wanted if key not in there)]:
+            inner = f"{where}.{key}" if where else str(key)
+            if key not in wanted:
+                return f"{inner} was {there[key]!r} and is not given now"
+            if key not in there:
+                return f"{inner} is {wanted[key]!r} and was not given then"
+            found = _difference(there[key], wanted[key], inner)
+            if found:
+                return found
+        return ""
+    return "" if there == wanted else f"{where} was {there!r} and is {wanted!r} now"

@@ -1,0 +1,76 @@
+"""What training and evaluation cost: seconds, processor seconds, and the highest memory of the process."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
+
+
+class Meter:
+    """Seconds and peak memory of named phases, one at a time, added up over a run.
+
+    Where the system can reset the peak (Linux), each phase has its own; elsewhere every phase has the peak
+    of the process so far.
+
+    >>> meter = Meter({"train_seconds": 2.0})
+    >>> meter.start("train")
+    >>> meter.stop()
+    >>> meter.totals["train_seconds"] >= 2.0
+    True
+    """
+
+    def __init__(self, totals: Mapping[str, float] | None = None) -> None:
+        self.totals: dict[str, float] = dict(totals or {})
+        self._phase: str | None = None
+        self._began = (0.0, 0.0)
+
+    def start(self, phase: str) -> None:
+        """Begin a phase; the one before ends."""
+        self.stop()
+        self._phase = phase
+        reset_peak()
+        self._began = (time.perf_counter(), time.process_time())
+
+    def stop(self) -> None:
+        """End the phase that is under way, if any."""
+        if self._phase is None:
+            return
+        phase, self._phase = self._phase, None
+        seconds, processor = time.perf_counter() - self._began[0], time.process_time() - self._began[1]
+        self._add(f"{phase}_seconds", seconds)
+        self._add(f"{phase}_cpu_seconds", processor)
+        peak = f"{phase}_peak_bytes"
+        self.totals[peak] = max(self.totals.get(peak, 0), peak_bytes())
+
+    def _add(self, key: str, amount: float) -> None:
+        self.totals[key] = round(self.totals.get(key, 0.0) + amount, 6)
+
+
+def peak_bytes() -> int:
+    """The highest resident memory of this process since `reset_peak`, or since it began."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", _STATUS.read_text())
+        if found:
+            return int(found[1]) * 1024
+    except OSError:
+        pass
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def reset_peak() -> None:
+    """Forget the peak so far, where the system can."""
+    try:
+        _RESET.write_text("5")
+    except OSError:
+        return

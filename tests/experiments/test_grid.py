@@ -1,0 +1,90 @@
+"""The grid: folders, pairing, cost, and what a folder refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.errors import UsageError
+from recollect.experiments.file import parse
+from recollect.experiments.grid import build_stream, grid, is_finished, refuse_changed, write_config
+from recollect.experiments.running import cost_table
+
+TEXT = "{name: demo, streams: [{name: digits, tasks: 5}], learners: [random, {er: {memory: 9}}], seeds: 2}"
+
+
+def test_a_folder_a_run_seed_by_seed(tmp_path: Path) -> None:
+    jobs = grid(parse(TEXT), tmp_path)
+    assert [str(job.folder.relative_to(tmp_path)) for job in jobs] == [
+        "demo/random-digits-s0",
+        "demo/er-digits-s0",
+        "demo/random-digits-s1",
+        "demo/er-digits-s1",
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+def test_learners_with_one_seed_meet_the_same_stream() -> None:
+    one, other = (build_stream("digits", {"tasks": 5}, seed, None) for seed in (3, 3))
+    third = build_stream("digits", {"tasks": 5}, 4, None)
+    assert one.fingerprint == other.fingerprint
+    assert one.fingerprint != third.fingerprint
+    assert one.family == third.family
+    fixed = [build_stream("digits", {"tasks": 5, "class_order": "natural"}, seed, None) for seed in (3, 4)]
+    assert fixed[0].fingerprint == fixed[1].fingerprint
+    assert all(np.array_equal(a.y, b.y) for a, b in zip(one.batches(1), other.batches(1), strict=True))
+
+
+def test_the_cost_is_counted_in_samples(tmp_path: Path) -> None:
+    jobs = grid(parse(TEXT), tmp_path)
+    assert jobs[0].samples == 1438
+    assert jobs[0].test_samples == 6 * 359
+    assert cost_table(jobs).splitlines()[-1].split() == ["total", "5,752", "8,616"]
+    spread = grid(parse(TEXT[:-1] + ", plan: {rows: 2, subsample: 10}}"), tmp_path)
+    assert spread[0].plan.rows == (1, 4)
+    assert spread[0].test_samples == 3 * 50
+
+
+def test_a_learner_that_answers_at_the_end_is_evaluated_there(tmp_path: Path) -> None:
+    text = "{name: d, streams: [{name: digits, tasks: 5}], learners: [joint_final], seeds: 1}"
+    assert grid(parse(text), tmp_path)[0].plan.rows == (4,)
+
+
+def test_a_changed_configuration_is_named(tmp_path: Path) -> None:
+    job = grid(parse(TEXT), tmp_path)[1]
+    refuse_changed(job)
+    write_config(job)
+    refuse_changed(job)
+    with pytest.raises(UsageError, match=r"learner\.options\.memory was 9 and is 10 now\. Nothing was changed"):
+        refuse_changed(replace(job, learner_options={"memory": 10}))
+    with pytest.raises(UsageError, match=r"stream\.options\.batch is 64 and was not given then"):
+        refuse_changed(replace(job, stream_options={"tasks": 5, "batch": 64}))
+    (job.folder / "config.json").write_text("{")
+    with pytest.raises(UsageError, match="cannot be read"):
+        refuse_changed(job)
+
+
+def test_finished_is_seen_in_the_header(tmp_path: Path) -> None:
+    job = grid(parse(TEXT), tmp_path)[0]
+    assert not is_finished(job)
+    job.folder.mkdir(parents=True)
+    (job.folder / "run.json").write_text(json.dumps({"status": "finished"}))
+    assert is_finished(job)
+    (job.folder / "run.json").write_text("{")
+    assert not is_finished(job)
+
+
+def test_labels_that_give_one_folder_are_refused(tmp_path: Path) -> None:
+    text = "{name: d, streams: [{name: digits, tasks: 5, label: b-c}, {name: digits, tasks: 2, label: c}],"
+    text += " learners: [{random: {}, label: a}, {random: {}, label: a-b}], seeds: 1}"
+    with pytest.raises(UsageError, match="Two runs would have the folder"):
+        grid(parse(text), tmp_path)
+
+
+def test_a_plan_beyond_the_stream(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the stream has tasks 0 to 4"):
+        grid(parse(TEXT[:-1] + ", plan: {rows: [7]}}"), tmp_path)

@@ -1,0 +1,216 @@
+"""Evaluation: counts against an independent slow loop that takes one argmax at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import RecollectError, UsageError
+from recollect.evaluation import Question, evaluate, expected_sizes, mark, question_of, standard_errors
+from recollect.streams import stream_from_arrays
+
+
+class Table:
+    """A learner whose scores are a fixed table, looked up by the sample's own number."""
+
+    stored_samples = stored_bytes = 0
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = np.asarray(scores)
+        self.tasks_given: list[Any] = []
+        self.sizes: list[int] = []
+
+    def score(self, x: Any, task: Any = None) -> Any:
+        self.tasks_given.append(task)
+        self.sizes.append(len(x))
+        return self.scores[x[:, 0].astype(int)]
+
+    def learn(self, batch: Any) -> None: ...
+
+    def end_task(self) -> None: ...
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
+def make(n_classes: int, tasks: Any, per_class: int = 5, **options: Any) -> Any:
+    y = np.repeat(np.arange(n_classes), per_class)
+    x = np.arange(len(y), dtype=np.float32)[:, None]
+    return stream_from_arrays(x, y, x, y, name="toy", class_order=list(range(n_classes)), **tasks, **options)
+
+
+def slow_counts(scores: Any, y: Any, task_of: Any, tasks: Any, current: int) -> dict[str, Any]:
+    """The definitions, one sample and one question at a time."""
+    T = len(tasks)
+    seen_until = [sorted({c for t in tasks[: m + 1] for c in t}) for m in range(T)]
+
+    def answer(row: Any, classes: Any) -> int:
+        best = classes[0]
+        for c in classes[1:]:
+            if row[c] > row[best]:
+                best = c
+        return int(best)
+
+    out: dict[str, Any] = {k: [0] * T for k in ("correct", "masked", "older", "own", "newer")}
+    out["restricted"] = [[0] * T for _ in range(T)]
+    for row, label, j in zip(scores, y, task_of, strict=True):
+        for m in range(j, T):
+            out["restricted"][j][m] += answer(row, seen_until[m]) == label
+        said = answer(row, seen_until[max(current, j)])
+        out["correct"][j] += said == label
+        out["masked"][j] += answer(row, list(tasks[j])) == label
+        if said != label:
+            home = next(t for t in range(T) if said in tasks[t])
+            out["own" if home == j else "older" if home < j else "newer"][j] += 1
+    return out
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    levels=st.sampled_from([2, 3, 50]),  # few levels: many ties
+    current=st.integers(-1, 4),
+)
+def test_counts_equal_the_slow_loop_with_ties(seed: int, sizes: list[int], levels: int, current: int) -> None:
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum(sizes)
+    C, T = int(ends[-1]), len(sizes)
+    current = min(current, T - 1)
+    tasks = [tuple(range(end - size, end)) for end, size in zip(ends.tolist(), sizes, strict=True)]
+    stream = make(C, {"classes_per_task": sizes})
+    scores = rng.integers(0, levels, (5 * C, C)).astype(np.float32)
+    y = np.repeat(np.arange(C), 5)
+    question = question_of(stream)
+    counts = evaluate(Table(scores), stream, question, current=current, batch=7)  # type: ignore[arg-type]
+    assert counts is not None
+    slow = slow_counts(scores, y, question.first[y], tasks, current)
+    assert counts.correct.tolist() == slow["correct"]
+    for side in ("older", "own", "newer"):
+        assert getattr(counts, side).tolist() == slow[side]
+    assert (counts.correct + counts.older + counts.own + counts.newer).tolist() == counts.n.tolist()
+    if T > 1:
+        assert counts.masked is not None
+        assert counts.restricted is not None
+        assert counts.masked.tolist() == slow["masked"]
+        upper = np.triu_indices(T)
+        assert counts.restricted[upper].tolist() == np.array(slow["restricted"])[upper].tolist()
+        for j in range(T):
+            assert counts.restricted[j, max(current, j)] == counts.correct[j]
+
+
+def test_all_equal_scores_go_to_the_first_class() -> None:
+    stream = make(4, {"tasks": 2})
+    counts = evaluate(Table(np.zeros((20, 4))), stream, question_of(stream), current=1)  # type: ignore[arg-type]
+    assert counts is not None
+    assert counts.correct.tolist() == [5, 0]
+    assert counts.masked is not None
+    assert counts.masked.tolist() == [5, 5]
+    assert counts.older.tolist() == [0, 10]
+
+
+def test_a_future_task_is_asked_among_its_own_classes_and_the_older_ones() -> None:
+    # Class 2 (task 1) has the highest score but for class 5 (task 2), which may not be answered for task 1.
+    scores = np.tile(np.array([0, 0, 8, 0, 0, 9], np.float32), (30, 1))
+    stream = make(6, {"tasks": 3})
+    question = question_of(stream)
+    early = evaluate(Table(scores), stream, question, current=0)  # type: ignore[arg-type]
+    late = evaluate(Table(scores), stream, question, current=2)  # type: ignore[arg-type]
+    assert early is not None
+    assert late is not None
+    assert early.correct.tolist() == [5, 5, 5]
+    assert late.correct.tolist() == [0, 0, 5]
+
+
+def test_a_domain_stream_restricts_nothing() -> None:
+    stream = make(2, {"tasks": 2}, scenario="domain-incremental")
+    question = question_of(stream)
+    assert question.ends.tolist() == [2, 2]
+    # Test samples of a domain are permuted, not renumbered: with one feature the table still knows them.
+    counts = evaluate(Table(np.tile([0.2, 0.1], (10, 1))), stream, question, current=0)  # type: ignore[arg-type]
+    assert counts is not None
+    assert counts.correct.tolist() == [5, 5]
+    assert counts.masked is None
+    assert counts.restricted is None
+
+
+def test_task_incremental_asks_among_the_own_classes_and_tells_the_task() -> None:
+    stream = make(4, {"tasks": 2}, scenario="task-incremental")
+    table = Table(np.tile(np.array([0, 1, 5, 4], np.float32), (20, 1)))
+    counts = evaluate(table, stream, question_of(stream), current=1)  # type: ignore[arg-type]
+    assert counts is not None
+    assert counts.correct.tolist() == [5, 5]
+    assert counts.restricted is None
+    assert counts.own.tolist() == [5, 5]
+    assert all(task is not None for task in table.tasks_given)
+
+
+def test_test_batches_are_mixed_and_of_the_size_asked_for() -> None:
+    stream = make(4, {"tasks": 2}, per_class=25)
+    table = Table(np.zeros((100, 4)))
+    evaluate(table, stream, question_of(stream), current=0, batch=32)  # type: ignore[arg-type]
+    assert table.sizes == [32, 32, 32, 4]
+    assert len(set(next(iter(stream.test_batches(32))).task.tolist())) == 2
+
+
+def test_columns_and_subsample() -> None:
+    stream = make(4, {"tasks": 2}, per_class=25)
+    question = question_of(stream)
+    scores = np.eye(4, dtype=np.float32)[np.repeat(np.arange(4), 25)]
+    table = Table(scores)
+    counts = evaluate(table, stream, question, current=0, columns=1, subsample=8)  # type: ignore[arg-type]
+    assert counts is not None
+    assert counts.n.tolist() == [8, 0]
+    assert counts.correct.tolist() == [8, 0]
+    assert sum(table.sizes) == 8
+    assert expected_sizes(stream, columns=1, subsample=80).tolist() == [50, 0]
+
+
+def test_nan_is_never_right_and_all_nan_is_no_answer() -> None:
+    question = Question.of([(0, 1), (2, 3)], 4)
+    scores = np.array([[np.nan, 1, 2, 3], [np.nan, 1, 0, 0], [np.nan] * 4, [1, np.nan, 0, 0]], np.float32)
+    y = np.array([0, 1, 0, 1])
+    marks = mark(scores, y, np.zeros(4, int), question, np.array([1, 1]))
+    assert (marks.beaten > 1).tolist() == [False, True, False, False]
+    stream = make(4, {"tasks": 2})
+    assert evaluate(Table(np.full((20, 4), np.nan)), stream, question_of(stream), current=0) is None  # type: ignore[arg-type]
+
+
+def test_a_sample_that_is_not_counted_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = make(4, {"tasks": 2})
+    whole = type(stream).test_batches
+    monkeypatch.setattr(type(stream), "test_batches", lambda self, *a, **k: list(whole(self, *a, **k))[:-1])
+    with pytest.raises(RecollectError, match=r"Not every test sample was counted: task 0 has 10"):
+        evaluate(Table(np.zeros((20, 4))), stream, question_of(stream), current=0, batch=8)  # type: ignore[arg-type]
+
+
+def test_scores_of_a_wrong_shape_are_refused() -> None:
+    stream = make(4, {"tasks": 2})
+    with pytest.raises(UsageError, match=r"expected \(20, 4\), got \(20, 2\)"):
+        evaluate(Table(np.zeros((20, 2))), stream, question_of(stream), current=0)  # type: ignore[arg-type]
+
+
+def test_labels_out_of_order_are_refused() -> None:
+    with pytest.raises(UsageError, match="order of appearance"):
+        Question.of([(2, 3), (0, 1)], 4)
+
+
+def test_standard_error_covers_the_whole_test_set() -> None:
+    # Exhaustive: all 20 ways to draw 3 of 6 with 2 right; the estimate of the variance is unbiased.
+    from itertools import combinations
+
+    right = np.array([1, 1, 0, 0, 0, 0])
+    means, squares = [], []
+    for chosen in combinations(range(6), 3):
+        k = int(right[list(chosen)].sum())
+        means.append(k / 3)
+        error = standard_errors(np.array([k]), np.array([3]), np.array([6]))[0]
+        assert error is not None
+        squares.append(error**2)
+    assert np.mean(squares) == pytest.approx(np.var(means), rel=1e-4)
