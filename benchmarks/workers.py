@@ -132,8 +132,8 @@ def main() -> None:
         "",
         f"Two workers give {median:.2f} times the runs per minute of one (median of {len(ratios)} rounds,"
         f" {ratios[0]:.2f} to {ratios[-1]:.2f}):",
-        f"{60 / one[0]:.0f} and {60 / two[0]:.0f} runs a minute of ER on split digits, {chosen.passes} passes. A run takes"
-        f" {one[1]:.2f} processor seconds with one worker and {two[1]:.2f} with two.",
+        f"{60 / one[0]:.0f} and {60 / two[0]:.0f} runs a minute of ER on split digits, {chosen.passes} passes."
+        f" A run takes {one[1]:.2f} processor seconds with one worker and {two[1]:.2f} with two.",
         "",
         "Peak memory of a run above data and model (ER, the same 10,000 samples of 1,000 classes in T tasks, 10 rows):",
         "",

@@ -59,11 +59,11 @@ def score(
 
 
 def _table(lines: list[Line], curve: bool) -> Table:
-    several = len({(line.group.learner, line.group.stream) for line in lines}) > 1
+    several = len({id(line.group) for line in lines}) > 1
     columns = (*(("learner", "stream") if several else ()), "metric", "value", "95 % interval", "sd", "n")
     rows = [
         (
-            *((line.group.learner, line.group.stream) if several else ()),
+            *((line.label, line.group.stream) if several else ()),
             line.id,
             shown(float(line.estimate.value)),
             interval(float(line.estimate.low), float(line.estimate.high)),

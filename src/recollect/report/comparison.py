@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
-from recollect.report.summary import Line, summarise
+from recollect.report.summary import Line, labels_of, summarise
 from recollect.runs import Group
 from recollect.stats import (
     Pairwise,
@@ -127,25 +126,6 @@ def _by_seed(group: Group, values: np.ndarray[Any, Any]) -> dict[Any, float]:
 def _seed_key(place: int, seed: int | None) -> Any:
     # Runs without a seed are paired by their place, as rows of a table would be.
     return f"run {place}" if seed is None else seed
-
-
-def labels_of(groups: Sequence[Group]) -> list[str]:
-    """Learner names, with what differs in their configurations (or their stream) where a name occurs twice."""
-    names = [g.learner for g in groups]
-    labels: list[str] = []
-    for group in groups:
-        twins = [g for g in groups if g.learner == group.learner]
-        label = group.learner
-        if names.count(group.learner) > 1:
-            differs = {
-                k: v
-                for k, v in group.learner_config.items()
-                if any(json.dumps(t.learner_config.get(k)) != json.dumps(v) for t in twins)
-            }
-            config = ", ".join(f"{k}={v}" for k, v in differs.items())
-            label += f" ({config or group.stream})"
-        labels.append(label if label not in labels else f"{label} #{labels.count(label) + 1}")
-    return labels
 
 
 def _plateau(group: Group) -> Plateau | None:

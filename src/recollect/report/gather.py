@@ -13,7 +13,7 @@ from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import Outcome, evaluate, registry
 from recollect.report.columns import TOTAL_TIME, applicable, cost_columns, metric_columns
-from recollect.report.comparison import PLATEAU_CURVE, labels_of
+from recollect.report.comparison import PLATEAU_CURVE
 from recollect.report.contents import (
     Band,
     Bend,
@@ -30,6 +30,7 @@ from recollect.report.contents import (
 from recollect.report.pairs import compare_learners, leader, rank_learners
 from recollect.report.parts import bands, error_shares, split_parts
 from recollect.report.provenance import config_text, of_group, run_refusals
+from recollect.report.summary import labels_of
 from recollect.runs import Group
 from recollect.runs.groups import JOINT
 from recollect.stats import Plateau, estimate, find_plateau

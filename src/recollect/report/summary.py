@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ class Line:
     """
 
     group: Group
+    label: str
     metric: Metric
     estimate: Estimate
     curve: Estimate | None
@@ -46,6 +48,7 @@ class Line:
         line: dict[str, Any] = {
             "id": self.id,
             "learner": self.group.learner,
+            "label": self.label,
             "stream": self.group.stream,
             "value": number(self.estimate.value),
             "reason": self.reason,
@@ -78,14 +81,37 @@ def summarise(
 
     A seed whose value is NaN is left out and said; n counts the seeds that stand behind the number.
     """
+    given = tuple(groups)
+    streams = dict.fromkeys(group.stream for group in given)
+    of_stream = [[group for group in given if group.stream == stream] for stream in streams]
+    labels = {id(g): label for members in of_stream for g, label in zip(members, labels_of(members), strict=True)}
     return [
-        _line(group, evaluate(group.matrix, metric, curve=curve, **params), method)
-        for group in groups
+        _line(group, labels[id(group)], evaluate(group.matrix, metric, curve=curve, **params), method)
+        for group in given
         for metric in metrics
     ]
 
 
-def _line(group: Group, outcome: Outcome, method: str) -> Line:
+def labels_of(groups: Sequence[Group]) -> list[str]:
+    """Learner names; where one occurs twice, with what differs: their options, their streams, or a number."""
+    labels: list[str] = []
+    for group in groups:
+        twins = [other for other in groups if other.learner == group.learner]
+        options = [
+            f"{name}={value}"
+            for name, value in group.learner_config.items()
+            if any(json.dumps(twin.learner_config.get(name)) != json.dumps(value) for twin in twins)
+        ]
+        if not options and any(twin.stream != group.stream for twin in twins):
+            options = [group.stream]
+        labels.append(f"{group.learner} ({', '.join(options)})" if options else group.learner)
+    return [
+        label if labels.count(label) == 1 else f"{label} #{labels[: place + 1].count(label)}"
+        for place, label in enumerate(labels)
+    ]
+
+
+def _line(group: Group, label: str, outcome: Outcome, method: str) -> Line:
     over_seeds = estimate(outcome.value, method=method)
     notes = [*outcome.notes]
     if outcome.reason is None:
@@ -97,22 +123,23 @@ def _line(group: Group, outcome: Outcome, method: str) -> Line:
         notes.append(f"a seed without a value: {outcome.reason}")
     notes += [note for note in over_seeds.notes if reason is None]
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method)
-    return Line(group, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+    return Line(group, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
 
 
 def learner_table(lines: Sequence[Line], columns: Mapping[str, str]) -> Table:
     """A row a group, a column a metric: ``columns`` maps headings to ids. Cells are value and interval."""
-    groups = list(dict.fromkeys(line.group for line in lines))
+    labels = {id(line.group): line.label for line in lines}
+    groups = list({id(line.group): line.group for line in lines}.values())
     several = len({group.stream for group in groups}) > 1
-    found = {(line.group, line.id): line.estimate for line in lines}
+    found = {(id(line.group), line.id): line.estimate for line in lines}
 
     def cell(made: Estimate) -> str:
         return f"{shown(float(made.value), 3)} {interval(float(made.low), float(made.high), 3)}".rstrip()
 
     rows = tuple(
         (
-            f"{group.learner} on {group.stream}" if several else group.learner,
-            *(cell(found[group, id]) for id in columns.values()),
+            f"{labels[id(group)]} on {group.stream}" if several else labels[id(group)],
+            *(cell(found[id(group), name]) for name in columns.values()),
             str(len(group.runs)),
         )
         for group in groups
