@@ -42,7 +42,7 @@ def seconds_a_run(workers: int, seeds: list[int], passes: int) -> tuple[float, f
         text = EXPERIMENT.replace("SEEDS", str(seeds)).replace("PASSES", str(passes))
         jobs = grid(parse(text), place)
         began, finished = 0.0, 0
-        for _, report in run_jobs(jobs, workers):
+        for _, report in run_jobs(jobs, workers, together=False):
             if report.kind == "finished":
                 finished += 1
                 if finished == workers:

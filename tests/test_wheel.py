@@ -58,3 +58,16 @@ def test_it_brings_no_heavy_dependency(alone: Path, tmp_path: Path) -> None:
 def test_types_are_shipped(alone: Path, tmp_path: Path) -> None:
     code = "import recollect, pathlib; print((pathlib.Path(recollect.__file__).parent / 'py.typed').exists())"
     assert run(alone / "python", "-c", code, cwd=tmp_path).strip() == "True"
+
+
+@pytest.mark.parametrize(
+    "words", [("demo",), ("run", "e.yaml"), ("report", "m.csv"), ("figure", "matrix", "m.csv", "-o", "f.png")]
+)
+def test_a_missing_extra_is_one_line(alone: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "m.csv").write_text("0.8,0.1\n0.6,0.9\n")
+    (tmp_path / "e.yaml").write_text("name: x\nstreams: [digits]\nlearners: [random]\nseeds: 1\n")
+    done = subprocess.run([alone / "recollect", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    said = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert (done.returncode, len(said)) == (1, 1), done.stderr
+    assert "pip install 'recollect[" in said[0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["e.yaml", "m.csv"]

@@ -27,6 +27,23 @@ class MissingCells(NotComputable):
     """A cell that a metric reads was not evaluated."""
 
 
+# Which extra brings a module that is imported where it is used.
+_EXTRAS = {
+    "PIL": "data",
+    "jinja2": "report",
+    "latex2mathml": "report",
+    "markupsafe": "report",
+    "matplotlib": "report",
+    "pandas": "pandas",
+    "pooch": "data",
+    "pydantic": "run",
+    "sklearn": "sklearn",
+    "torch": "torch",
+    "xarray": "xarray",
+    "yaml": "run",
+}
+
+
 class MissingExtra(RecollectError):
     """An optional dependency is not installed.
 
@@ -37,3 +54,13 @@ class MissingExtra(RecollectError):
     @classmethod
     def of(cls, package: str, extra: str) -> MissingExtra:
         return cls(f"{package} is not installed; it comes with: pip install 'recollect[{extra}]'")
+
+    @classmethod
+    def behind(cls, error: ModuleNotFoundError) -> MissingExtra | None:
+        """The extra whose module could not be imported; None if the module is of no extra.
+
+        >>> print(MissingExtra.behind(ModuleNotFoundError("...", name="yaml")))
+        yaml is not installed; it comes with: pip install 'recollect[run]'
+        """
+        module = (error.name or "").partition(".")[0]
+        return cls.of(module, _EXTRAS[module]) if module in _EXTRAS else None

@@ -73,7 +73,7 @@ def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
 
 def main() -> None:
     """Run the command; errors that a user can cause are one paragraph on stderr and an exit code."""
-    from recollect.errors import RecollectError
+    from recollect.errors import MissingExtra, RecollectError
 
     called = sys.argv[1] if len(sys.argv) > 1 else ""
     only = (called,) if called in COMMANDS and "_RECOLLECT_COMPLETE" not in os.environ else COMMANDS
@@ -81,6 +81,11 @@ def main() -> None:
         build(only)(prog_name="recollect")
     except RecollectError as error:
         _leave(str(error), error.exit_code)
+    except ModuleNotFoundError as error:
+        missing = MissingExtra.behind(error)
+        if missing is None:
+            raise
+        _leave(str(missing), missing.exit_code)
     except BrokenPipeError:
         # The reader of our pipe has gone: no more output, and no complaint at shutdown either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

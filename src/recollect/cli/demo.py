@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from recollect.cli import output
-from recollect.errors import MissingExtra, NotComputable
+from recollect.errors import NotComputable
 
 # What the demo's table shows, under the names that a first reader knows.
 COLUMNS = {
@@ -34,13 +34,10 @@ def demo(
 
     Example: recollect demo -o runs
     """
-    try:
-        from recollect.experiments import demo as experiment
-        from recollect.report.page import build_page
-    except ModuleNotFoundError as missing:
-        raise MissingExtra.of(str(missing.name), "run,report") from None
+    from recollect.experiments import demo as experiment
     from recollect.metrics import registry
     from recollect.report.gather import gather
+    from recollect.report.page import build_page
     from recollect.report.sentences import answer
     from recollect.report.summary import learner_table, summarise
     from recollect.runs import attach_joint, group, load
