@@ -22,6 +22,7 @@ COMMANDS = (
     "compare",
     "report",
     "figure",
+    "reproduce",
     "check",
     "metrics",
     "import",

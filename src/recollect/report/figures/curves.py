@@ -29,7 +29,8 @@ def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
             continue
         band, shade = learner.curves[id], colour(place)
         known = np.isfinite(band.value)
-        ax.fill_between(tasks, band.low, band.high, where=known, color=shade, alpha=0.15, linewidth=0)
+        # Only the rows that were evaluated: a band is drawn across those that were not planned.
+        ax.fill_between(tasks[known], band.low[known], band.high[known], color=shade, alpha=0.15, linewidth=0)
         ax.plot(
             tasks[known],
             band.value[known],

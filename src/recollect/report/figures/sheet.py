@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -57,6 +58,8 @@ def save_figure(figure: Figure, path: Path) -> None:
     if kind not in FORMATS:
         raise UsageError(f"a figure is written as {', '.join(FORMATS)}; got {path.name!r}.")
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
+    # fontTools warns of the font's own dates while it embeds a subset; the reader can do nothing about them.
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
     with _matplotlib().rc_context(RC):
         try:
             figure.savefig(path, format=kind, metadata=metadata, dpi=300)

@@ -1,0 +1,26 @@
+"""A network small enough for a hundred tasks on two cores."""
+
+from __future__ import annotations
+
+from torch import nn
+
+CLASSES = 200
+
+
+def small_network() -> nn.Module:
+    """Three convolutions with batch norm, for 32 x 32 colour images and the 200 classes of Tiny ImageNet.
+
+    >>> sum(p.numel() for p in small_network().parameters())
+    119272
+    """
+    layers: list[nn.Module] = []
+    inputs = 3
+    for outputs in (32, 64, 128):
+        layers += [
+            nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
+            nn.BatchNorm2d(outputs),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        ]
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, CLASSES))

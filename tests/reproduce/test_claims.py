@@ -1,0 +1,91 @@
+"""Claims on runs whose curves are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from recollect.reproduce.claims import CANNOT_TELL, NOT_REPRODUCED, REPRODUCED, Check, change, check_claims, judge
+from recollect.runs import group
+from recollect.stats import estimate
+from tests.reproduce.samples import make_run, newest_only, paper_like, rising, saturating
+
+
+def verdicts(checks: tuple[Check, ...]) -> dict[tuple[str, str], str]:
+    return {(check.claim, check.learner): check.verdict for check in checks}
+
+
+def test_runs_that_behave_as_the_paper_says() -> None:
+    found = check_claims(group(paper_like()))
+    wrong = [check.line for check in found if check.verdict != REPRODUCED]
+    assert wrong == []
+    assert len(found) == 16
+
+
+def test_the_numbers_behind_finetune() -> None:
+    found = {check.claim: check.number for check in check_claims(group(paper_like())) if check.learner == "finetune"}
+    assert found["RAA of finetune is near zero"].value == pytest.approx(0.05, rel=0.02)
+    assert found["RAA of finetune is almost constant"].value == pytest.approx(0, abs=1e-9)
+    assert found["AF is rather constant or slightly increasing"].value == pytest.approx(0, abs=1e-9)
+
+
+def test_learners_that_do_the_opposite() -> None:
+    behaviour = {
+        "finetune": lambda k, j: 0.3 + 0.05 * k,
+        "er": saturating,
+        "gdumb": rising,
+    }
+    runs = [make_run(learner, seed, score) for learner, score in behaviour.items() for seed in range(3)]
+    found = verdicts(check_claims(group(runs)))
+    for claim, learner in (
+        ("AA decreases during training", "finetune"),
+        ("RAA of finetune is almost constant", "finetune"),
+        ("RAA of finetune is near zero", "finetune"),
+        ("ER shows no plateau of RAA", "er"),
+        ("RAA reaches a plateau", "gdumb"),
+        ("RAF increases strongly", "finetune"),
+        ("RAF rises more for finetune than for gdumb", "finetune, gdumb"),
+    ):
+        assert found[claim, learner] == NOT_REPRODUCED, claim
+
+
+def test_one_seed_never_tells() -> None:
+    assert {check.verdict for check in check_claims(group(paper_like(seeds=1)))} == {CANNOT_TELL}
+
+
+def test_a_learner_that_is_not_there_is_said() -> None:
+    runs = [run for run in paper_like() if run.learner != "gdumb"]
+    runs += [make_run("er-64", seed, rising) for seed in range(3)]
+    found = check_claims(group(runs))
+    assert verdicts(found)["all claims about gdumb", "gdumb"] == CANNOT_TELL
+    assert all("er-64" not in check.learner for check in found)
+
+
+def test_tiny_imagenet_has_its_own_claims_and_planned_rows() -> None:
+    def late(bend: int):  # type: ignore[no-untyped-def]
+        return lambda k, j: 0.4 * min(k, bend) / k
+
+    rows = [((i + 1) * 100) // 12 - 1 for i in range(12)]
+    options = {"T": 100, "stream": "split-tiny-imagenet 32x32 (partial)"}
+    runs = [make_run("finetune", s, newest_only, **options) for s in range(3)]  # type: ignore[arg-type]
+    runs += [make_run("er", s, late(65), **options) for s in range(3)]  # type: ignore[arg-type]
+    runs += [make_run("gdumb", s, late(60), rows=rows, **options) for s in range(3)]  # type: ignore[arg-type]
+    checks = check_claims(group(runs))
+    found = verdicts(checks)
+    assert found["RAA reaches a plateau around task 65", "er"] == REPRODUCED
+    assert found["RAA reaches a plateau around task 25", "gdumb"] == NOT_REPRODUCED
+    assert ("ER shows no plateau of RAA", "er") not in found
+    paired = next(check for check in checks if check.learner == "er, gdumb")
+    assert "over the 12 tasks" in paired.note
+
+
+def test_the_change_of_a_line_and_of_gaps() -> None:
+    curves = np.array([[np.nan, 1.0, np.nan, 2.0, 2.5], [np.nan] * 5])
+    np.testing.assert_allclose(change(curves), [1.5, np.nan])
+
+
+def test_a_verdict_needs_the_whole_interval() -> None:
+    assert judge(estimate([0.09, 0.10, 0.11]), low=0.05) == REPRODUCED
+    assert judge(estimate([0.09, 0.10, 0.11]), low=0.10) == CANNOT_TELL
+    assert judge(estimate([0.01, 0.02, 0.03]), low=0.10) == NOT_REPRODUCED
+    assert judge(estimate([0.15, 0.16, 0.17]), low=-0.1, high=0.1) == NOT_REPRODUCED
