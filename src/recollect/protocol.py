@@ -112,7 +112,8 @@ def iter_run(
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
         start, totals = _resume(saved, learner)
-        meter = Meter(totals)
+        # A learner that shares its process with others' runs has a clock of its own.
+        meter = Meter(totals, getattr(learner, "clock", None))
         try:
             for row, place in _walk(learner, stream, derive(seed).stream, plan, start, test_batch, meter):
                 meter.start("save")
@@ -192,6 +193,7 @@ def _walk(
 ) -> Iterator[tuple[Row, Place]]:
     """The loop itself: each row with the place to go on from after it."""
     question = question_of(stream)
+    settle = getattr(learner, "settle", None)
     planned = _planned(plan, question.T)
 
     def row(place: Place, step: int, task_end: bool) -> Row:
@@ -233,6 +235,8 @@ def _walk(
             place = Place(batch.number + 1, place.after)
         else:
             continue
+        if settle is not None:
+            settle()  # what a learner has put off is training, not evaluation
         meter.stop()
         yield row(place, batch.samples_seen, ends is not None), place
         meter.start("train")

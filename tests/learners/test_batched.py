@@ -119,3 +119,15 @@ def test_only_what_is_written_out_is_joined():
         Together(learners("gdumb", [0]), 20)
     with pytest.raises(UsageError, match="same options"):
         Together([*learners("er", [0]), *learners("er", [1], memory=3)], 20)
+
+
+def test_a_seed_without_a_batch_keeps_its_weights():
+    """Even those that have overflowed, which a step of zeros would turn into NaN."""
+    group = Together(learners("finetune", [0, 1]), 10)
+    weight = group.learners[0].network.head.weight
+    weight.data[0, 0] = np.inf
+    group.gather()
+    group.learn([None, next(STREAMS[1].batches(0))])
+    group.scatter(0)
+    assert weight[0, 0] == np.inf
+    assert np.isfinite(weight.detach().numpy()).sum() == weight.numel() - 1

@@ -1,4 +1,4 @@
-"""One run, in whatever process: make its stream and learner, run or resume, and report each row."""
+"""Runs, in whatever process: make their streams and learners, run or resume, and report each row."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.experiments.grid import Job, build_stream, is_finished, refuse_changed, write_config
 from recollect.protocol import iter_run
 from recollect.runs.run import Row
 from recollect.runs.seeds import derive
+
+if TYPE_CHECKING:
+    from recollect.learners import Learner
+    from recollect.learners.batched import Group
+    from recollect.streams.stream import Stream
 
 ERROR = "error.txt"
 
@@ -32,30 +38,63 @@ class Report:
     message: str = ""
 
 
+Tell = Callable[[Job, Report], None]
+
+
 def run_job(job: Job, report: Callable[[Report], None]) -> None:
     """Run or resume one run; an error is written to `error.txt` in its folder and reported, not raised."""
-    try:
-        refuse_changed(job)
-        if not is_finished(job):
+    run_bundle((job,), lambda _, said: report(said))
+
+
+def run_bundle(jobs: Sequence[Job], tell: Tell) -> None:
+    """Run or resume the runs of a bundle, trained together where that is faster, else one after the other.
+
+    Where it is faster a single run is trained the same way: what it learns must not depend, to the bit, on
+    which others were with it before it was killed.
+    """
+    made: list[tuple[Job, Stream, Learner]] = []
+    for job in jobs:
+        try:
+            refuse_changed(job)
+            if is_finished(job):
+                _finish(job, tell)
+                continue
             write_config(job)
-            _run(job, report)
-    except Exception as error:
-        with contextlib.suppress(OSError):
-            (job.folder / ERROR).write_text(traceback.format_exc(), encoding="utf-8")
-        report(Report("failed", message=f"{type(error).__name__}: {error}"))
+            made.append((job, *_make(job)))
+        except Exception as error:
+            _fail(job, error, tell)
+    group = _group(made)
+    if group is None:
+        for job, stream, learner in made:
+            _run(job, stream, tell, learner)
         return
-    with contextlib.suppress(FileNotFoundError):
-        (job.folder / ERROR).unlink()
-    report(Report("finished"))
+    for result in group.run([partial(_run, job, stream, tell) for job, stream, _ in made]):
+        if result is not None:
+            raise result
 
 
-def _run(job: Job, report: Callable[[Report], None]) -> None:
+def _make(job: Job) -> tuple[Stream, Learner]:
     from recollect.learners import Setting, make_learner
 
     stream = build_stream(job.stream, job.stream_options, job.seed, job.data)
     learner = make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+    return stream, learner
+
+
+def _group(made: Sequence[tuple[Job, Stream, Learner]]) -> Group | None:
+    from recollect.learners.joining import JOINABLE
+
+    if not made or made[0][0].learner not in JOINABLE:
+        return None
+    from recollect.learners.batched import Group, width, wins
+
+    learners = [learner for _, _, learner in made]
+    return Group(learners, width(learners[0], made[0][1].batch)) if all(map(wins, learners)) else None
+
+
+def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
     rows = iter_run(
         learner,
         stream,
@@ -66,8 +105,26 @@ def _run(job: Job, report: Callable[[Report], None]) -> None:
         plan=job.plan,
         experiment=job.experiment,
     )
-    for row in rows:
-        report(Report("row", row.step or 0, row.after, accuracy(row)))
+    try:
+        for row in rows:
+            tell(job, Report("row", row.step or 0, row.after, accuracy(row)))
+    except Exception as error:
+        _fail(job, error, tell)
+    else:
+        _finish(job, tell)
+
+
+def _fail(job: Job, error: Exception, tell: Tell) -> None:
+    with contextlib.suppress(OSError):
+        text = "".join(traceback.format_exception(error))
+        (job.folder / ERROR).write_text(text, encoding="utf-8")
+    tell(job, Report("failed", message=f"{type(error).__name__}: {error}"))
+
+
+def _finish(job: Job, tell: Tell) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        (job.folder / ERROR).unlink()
+    tell(job, Report("finished"))
 
 
 def record_config(job: Job) -> dict[str, Any]:
@@ -92,7 +149,10 @@ def accuracy(row: Row) -> float | None:
 
 
 def serve(pipe: Connection) -> None:
-    """The life of a worker process: jobs come through the pipe, reports go back, None is the end."""
+    """The life of a worker process: bundles come through the pipe, reports with their jobs' names go back.
+
+    None is the end.
+    """
     import signal
 
     # Ctrl-C reaches the whole group; the parent alone decides, and every moment is a good one to be killed.
@@ -100,12 +160,12 @@ def serve(pipe: Connection) -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     while True:
         try:
-            job = pipe.recv()
+            jobs = pipe.recv()
         except EOFError:
             return
-        if job is None:
+        if jobs is None:
             return
-        run_job(job, pipe.send)
+        run_bundle(jobs, lambda job, report: pipe.send((job.name, report)))
 
 
 def _follow_parent() -> None:

@@ -8,6 +8,7 @@ keeps its own stream, memory and generators; what it learns is what it would lea
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,14 +21,13 @@ from torch import Tensor
 from recollect.errors import UsageError
 from recollect.learners.base import Array, Learner, Scores, State
 from recollect.learners.finetune import Finetune
+from recollect.learners.joining import WINS_UP_TO, plain_steps
 from recollect.learners.networks import MLP
 from recollect.learners.replay import ExperienceReplay
 
 if TYPE_CHECKING:
     from recollect.streams import Batch
 
-# The largest network for which it has been measured to win (benchmarks/training.py: 784-400-400-10).
-WINS_UP_TO = 500_000
 QUEUE = 512
 
 Result = TypeVar("Result")
@@ -44,7 +44,11 @@ def wins(learner: Learner) -> bool:
     >>> wins(make_learner("er", {"hidden": [900, 900]}, setting, derive(0)))
     False
     """
-    return can_join(learner) and sum(p.numel() for p in learner.network.parameters()) <= WINS_UP_TO  # type: ignore[attr-defined]
+    if not can_join(learner):
+        return False
+    assert isinstance(learner, Finetune)
+    # Elsewhere than on a processor, speed and bits have not been measured.
+    return learner.device.type == "cpu" and sum(p.numel() for p in learner.network.parameters()) <= WINS_UP_TO
 
 
 def can_join(learner: Learner) -> bool:
@@ -52,17 +56,19 @@ def can_join(learner: Learner) -> bool:
     if type(learner) not in (Finetune, ExperienceReplay) or not isinstance(learner.network, MLP):  # type: ignore[attr-defined]
         return False
     assert isinstance(learner, Finetune)
-    chosen = learner.options
-    plain = chosen.optimizer == "sgd" and not chosen.momentum and not chosen.weight_decay
-    plain = plain and chosen.iterations == 1 and chosen.augment == "none"
-    return plain and not getattr(chosen, "separate", False) and not learner.setting.gives_task
+    return plain_steps(learner.options, learner.setting)
+
+
+def width(learner: Learner, batch: int) -> int:
+    """The largest batch of one step: the stream's, and for replay the memory batch beside it."""
+    return batch + learner.options.memory_batch if isinstance(learner, ExperienceReplay) else batch
 
 
 class Together:
     """Learners of one kind, one for each seed, trained in step.
 
-    `width` is the largest batch that one step takes: the stream's batch, and for replay the memory batch
-    beside it. It is fixed, so that what a seed learns does not depend, to the bit, on the others' batches.
+    `width` is the largest batch that one step takes (the function of that name tells it). It is fixed, so that
+    what a seed learns does not depend, to the bit, on the others' batches.
     """
 
     def __init__(self, learners: Sequence[Learner], width: int) -> None:
@@ -109,8 +115,13 @@ class Together:
     def learn(self, batches: Sequence[Batch | None]) -> None:
         """One step of every seed that has a batch."""
         x, y, share = self._padded(batches)
+        idle = [index for index, batch in enumerate(batches) if batch is None]
         with torch.no_grad():
+            # A step with an empty batch adds zeros; to weights that have overflowed it would add NaN.
+            kept = [tensor[idle] for layer in self._layers for tensor in layer] if idle else []
             self._step(x, y, share)
+            for tensor, old in zip((tensor for layer in self._layers for tensor in layer), kept, strict=False):
+                tensor[idle] = old
         for learner, batch in zip(self.learners, batches, strict=True):
             if batch is not None:
                 learner.optimiser.steps += 1
@@ -164,6 +175,12 @@ class Member:
     def __init__(self, group: Group, index: int, alone: Finetune) -> None:
         self._group, self._index, self._alone = group, index, alone
         self.queue: deque[Batch] = deque()
+        self.spent = np.zeros(2)
+
+    def clock(self) -> tuple[float, float]:
+        """Seconds and processor seconds of this job: without its waiting, with its share of the training."""
+        wall, processor = _now() + self.spent
+        return float(wall), float(processor)
 
     @property
     def stored_samples(self) -> int:
@@ -183,7 +200,7 @@ class Member:
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """Learn what waits, then score."""
-        self._settle()
+        self.settle()
         return self._alone.score(x, task)
 
     def end_task(self) -> None:
@@ -191,7 +208,7 @@ class Member:
 
     def state(self) -> State:
         """The state of the learner alone: either kind can be resumed as the other."""
-        self._settle()
+        self.settle()
         return self._alone.state()
 
     def restore(self, state: State) -> None:
@@ -200,7 +217,8 @@ class Member:
         self._alone.restore(state)
         self._group.together.take(self._index)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Learn what waits."""
         if self.queue:
             self._group.flush(self)
         self._group.together.scatter(self._index)
@@ -210,8 +228,9 @@ class Member:
 class Group:
     """Runs one job a seed, each with a learner that is trained together with the others.
 
-    The jobs run in threads and are written as if each had its learner to itself. When a job asks for scores
-    or a state it waits until every other job does so too, or is over; then all that waits is learned in step.
+    The jobs run in threads, one at a time, and are written as if each had its learner to itself. When a job asks
+    for scores or a state it waits until every other job does so too, or is over; then all that waits is learned
+    in step.
     """
 
     def __init__(self, learners: Sequence[Learner], width: int) -> None:
@@ -227,12 +246,12 @@ class Group:
         self._alive = len(jobs)
 
         def work(index: int) -> None:
-            try:
-                results[index] = jobs[index](self.members[index])
-            except BaseException as error:  # handed to the caller, who knows which run it was
-                results[index] = error
-            finally:
-                with self._turn:
+            with self._turn:  # given away only while waiting in `flush`: a group is no more than one busy thread
+                try:
+                    results[index] = jobs[index](self.members[index])
+                except BaseException as error:  # handed to the caller, who knows which run it was
+                    results[index] = error
+                finally:
                     self.members[index].queue.clear()
                     self._alive -= 1
                     self._turn.notify_all()
@@ -247,6 +266,7 @@ class Group:
     def flush(self, member: Member) -> None:
         """Wait until nobody is busy, then learn what waits; whoever comes last does it for all."""
         with self._turn:
+            began = _now()
             drained = self._drained
             self._waiting += 1
             self._turn.notify_all()
@@ -259,12 +279,23 @@ class Group:
                 self._waiting = 0
                 self._drained += 1
                 self._turn.notify_all()
+            member.spent -= _now() - began
             if self._error is not None:
                 raise self._error
 
     def _drain(self) -> None:
+        began = _now()
+        waiting = np.array([len(member.queue) for member in self.members])
         while any(member.queue for member in self.members):
             self.together.learn([member.queue.popleft() if member.queue else None for member in self.members])
+        cost = _now() - began
+        for member, share in zip(self.members, waiting / waiting.sum(), strict=True):
+            member.spent += share * cost
+
+
+def _now() -> NDArray[np.float64]:
+    """Seconds, and processor seconds of this thread."""
+    return np.array([time.perf_counter(), time.thread_time()])
 
 
 def _layers(learner: Finetune) -> list[torch.nn.Linear]:

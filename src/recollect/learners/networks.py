@@ -14,9 +14,8 @@ from torch.nn import functional as F
 
 from recollect.errors import UsageError
 from recollect.learners.base import Setting
+from recollect.learners.joining import hidden_of, network_of
 from recollect.learners.options import Network
-
-SMALL_INPUT = 64
 
 
 class MLP(nn.Module):
@@ -123,17 +122,13 @@ def build(options: Network, setting: Setting, seed: int) -> nn.Module:
 
 
 def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
-    chosen = options.network
+    chosen = network_of(options, setting)
     if not isinstance(chosen, str):
         return lambda: chosen()
     shape = setting.input_shape
     is_image = len(shape) == 3
-    if chosen == "auto":
-        chosen = "reduced_resnet18" if is_image and shape[0] == 3 and min(shape[1:]) >= 16 else "mlp"
     if chosen == "mlp":
-        default = (100, 100) if setting.n_features <= SMALL_INPUT else (400, 400)
-        hidden = default if options.hidden is None else options.hidden
-        return lambda: MLP(setting.n_features, hidden, setting.n_classes)
+        return lambda: MLP(setting.n_features, hidden_of(options, setting), setting.n_classes)
     if chosen in ("reduced_resnet18", "resnet18"):
         if not is_image:
             raise UsageError(f"{chosen} takes images (channels, height, width); the stream has samples of {shape}.")
