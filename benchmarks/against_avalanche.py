@@ -267,8 +267,8 @@ def main() -> None:
     text = "\n\n".join(
         [
             "# The protocol with ER, against plain torch and Avalanche",
-            f"`python benchmarks/against_avalanche.py --env DIR --data DIR`; ours and plain: torch {torch.__version__}, numpy"
-            f" {np.__version__}, Python {platform.python_version()}; theirs: {versions}. {os.cpu_count()} cores, load"
+            "`python benchmarks/against_avalanche.py --env DIR --data DIR`; ours and plain:"
+            f" torch {torch.__version__}, numpy {np.__version__}, Python {platform.python_version()}; theirs: {versions}. {os.cpu_count()} cores, load"
             f" {load:.0f} at the start.",
             f"Batch 10 + 10 from a memory of {MEMORY}, SGD 0.1, one pass; CPU time, one thread, blocks taking turns"
             f" ({blocks}), ratios are medians over blocks. Evaluation is excluded on all sides; ours is the whole"
