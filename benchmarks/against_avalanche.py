@@ -268,8 +268,8 @@ def main() -> None:
         [
             "# The protocol with ER, against plain torch and Avalanche",
             "`python benchmarks/against_avalanche.py --env DIR --data DIR`; ours and plain:"
-            f" torch {torch.__version__}, numpy {np.__version__}, Python {platform.python_version()}; theirs: {versions}. {os.cpu_count()} cores, load"
-            f" {load:.0f} at the start.",
+            f" torch {torch.__version__}, numpy {np.__version__}, Python {platform.python_version()};"
+            f" theirs: {versions}. {os.cpu_count()} cores, load {load:.0f} at the start.",
             f"Batch 10 + 10 from a memory of {MEMORY}, SGD 0.1, one pass; CPU time, one thread, blocks taking turns"
             f" ({blocks}), ratios are medians over blocks. Evaluation is excluded on all sides; ours is the whole"
             " loop of `iter_protocol`.",
