@@ -18,11 +18,6 @@ class Note:
     formula: Callable[[Problem], float] | None = None
 
 
-def pooled_over_time(p: Problem) -> float:
-    seen = np.tril(np.ones((p.T, p.T)))
-    return float(np.mean((p.R * seen) @ p.n / (seen @ p.n)))
-
-
 def backward_without_previous(p: Problem) -> float:
     drops = np.tril(p.R - np.diag(p.R), -2)
     return float(drops.sum() / (p.T * (p.T - 1) / 2))
@@ -55,7 +50,6 @@ def strict_lower_mean(p: Problem) -> float:
     return float(p.R[np.tril_indices(p.T, -1)].mean())
 
 
-POOLED = "The mean over time of the pooled accuracy; `acc.incremental` only when all test sets have one size."
 RELEASE = "Release 1.2.7 is not the main branch: "
 
 NOTES = {
