@@ -3,7 +3,7 @@
 Why: a matrix with everything needed to split forgetting should cost no more than its plain diagonal. Compared
 in one process at one thread, interleaved, by processor time, the best of several rounds each:
 
-- *evaluation*: `recollect.evaluation.evaluate` on all test samples;
+- *evaluation*: `recollect.protocol.counting.evaluate` on all test samples;
 - *forward*: the same learner's scores of the same images in the same batches, and nothing else;
 - *counting*: the evaluation of scores that are there already, that is all of it but the forward pass. On a busy
   machine the two above differ by more than this from round to round, so 1 + counting / forward is the headline;
@@ -55,7 +55,7 @@ def measure(stream: Any, network: str, rounds: int) -> dict[str, float]:
     """Processor seconds of each way, the best of the rounds."""
     import torch
 
-    from recollect.evaluation import BATCH, evaluate, question_of
+    from recollect.protocol.counting import BATCH, evaluate, question_of
     from recollect.learners import Setting, make_learner
     from recollect.runs.seeds import derive
 

@@ -79,7 +79,7 @@ def child(tasks: int, learner: str) -> None:
     import torch
 
     from recollect.learners import Setting, make_learner
-    from recollect.meter import peak_bytes, reset_peak
+    from recollect.protocol.meter import peak_bytes, reset_peak
     from recollect.protocol import run_protocol, spread
     from recollect.runs.run import Plan
     from recollect.runs.seeds import derive

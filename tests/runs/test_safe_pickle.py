@@ -234,7 +234,7 @@ def test_arrays_that_are_not_what_they_declare(data):
     ],
 )
 def test_broken_and_hostile_instructions(data):
-    started = time.perf_counter()
+    started = time.process_time()
     if data == b"\x80\x04]r\xff\xff\xff\x7f.":
         # A place far out in the memo is fine: it costs one entry, not two billion.
         assert load(data) == []
@@ -242,7 +242,7 @@ def test_broken_and_hostile_instructions(data):
         with pytest.raises(UsageError) as refusal:
             load(data)
         assert "\n" not in str(refusal.value)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_depth_and_sharing_bombs():

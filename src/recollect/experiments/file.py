@@ -78,7 +78,7 @@ class LearnerEntry(_Model):
         if not isinstance(options, Mapping):
             raise ValueError(f"the options of {name} are a mapping such as {{memory: 200}}; got {options!r}")
         _check_learner(name, options)
-        return {"name": name, "label": given.get("label", name), "options": dict(options)}
+        return {"name": name, "label": given.get("label", _label(name, options)), "options": dict(options)}
 
 
 class PlanEntry(_Model):
@@ -94,13 +94,14 @@ class PlanEntry(_Model):
 
 
 class Experiment(_Model):
-    """Learners x streams x seeds."""
+    """Learners x streams x seeds; `target` is what detectors are scored by."""
 
     name: StrictStr
     streams: Annotated[tuple[StreamEntry, ...], Field(min_length=1)]
     learners: Annotated[tuple[LearnerEntry, ...], Field(min_length=1)]
     seeds: tuple[StrictInt, ...]
     plan: PlanEntry = PlanEntry()
+    target: StrictStr | None = None
     device: StrictStr = "auto"
 
     @field_validator("seeds", mode="before")
@@ -115,6 +116,18 @@ class Experiment(_Model):
         if len(set(map(repr, given))) < len(given):
             raise ValueError(f"a seed counts once; got {list(given)}")
         return tuple(given)
+
+    @field_validator("target")
+    @classmethod
+    def _target(cls, given: str | None) -> str | None:
+        from recollect.protocol.targets import target_of
+
+        try:
+            if given is not None:
+                target_of(given)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return given
 
     @model_validator(mode="after")
     def _labels(self) -> Experiment:
@@ -148,7 +161,7 @@ def parse(text: str, source: str = "the experiment") -> Experiment:
     Traceback (most recent call last):
     ...
     recollect.errors.UsageError: the experiment: unknown key 'learner'; did you mean 'learners'? There are: \
-name, streams, learners, seeds, plan, device.
+name, streams, learners, seeds, plan, target, device.
     """
     content = _load_yaml(text, source)
     if not isinstance(content, dict):
@@ -224,6 +237,17 @@ def _stream_options() -> list[str]:
     own = inspect.signature(make_stream).parameters.values()
     named = [p.name for p in own if p.kind is not p.VAR_KEYWORD and p.name not in _NOT_IN_FILE]
     return [*(field.name for field in fields(Spec)), *named]
+
+
+def _label(name: str, options: Mapping[str, Any]) -> str:
+    """What a learner is called: a strategy by its detector too, for a table has several of each.
+
+    >>> _label("er", {"memory": 200}), _label("naive", {"detector": {"IForest": {"n_estimators": 50}}})
+    ('er', 'naive-IForest')
+    """
+    detector = options.get("detector")
+    chosen = next(iter(detector), None) if isinstance(detector, Mapping) else detector
+    return f"{name}-{chosen}" if isinstance(chosen, str) else name
 
 
 def _check_learner(name: str, options: Mapping[str, Any]) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import UsageError
 from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, StreamEntry
 from recollect.protocol import spread
+from recollect.protocol.loop import examiner_of
+from recollect.protocol.targets import ROC_AUC
 from recollect.runs.files import folder_name, make_folder, write_atomic
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
@@ -39,10 +41,13 @@ class Job:
     plan: Plan
     device: str
     folder: Path
+    target: str | None = None
     data: Path | None = None
     samples: int = 0
     test_samples: int = 0
     tasks: int = 0
+    word: str = "task"
+    metric: str = "accuracy"
 
     @property
     def name(self) -> str:
@@ -54,12 +59,10 @@ class Job:
         """What decides the result, as the run folder keeps it to refuse a changed experiment."""
         learner = {"name": self.learner, "options": dict(self.learner_options)}
         stream = {"name": self.stream, "options": dict(self.stream_options)}
-        made: dict[str, Any] = json.loads(
-            json.dumps(
-                {"learner": learner, "stream": stream, "seed": self.seed, "plan": asdict(self.plan)},
-                default=str,
-            )
-        )
+        decides = {"learner": learner, "stream": stream, "seed": self.seed, "plan": asdict(self.plan)}
+        if self.target is not None:
+            decides["target"] = self.target
+        made: dict[str, Any] = json.loads(json.dumps(decides, default=str))
         return made
 
 
@@ -143,8 +146,9 @@ def _job(
     experiment: Experiment, learner: LearnerEntry, entry: StreamEntry, seed: int, place: Path, sizes: _Sizes
 ) -> Job:
     stream = sizes.of(entry, experiment.seeds[0])
-    T = len(stream.tasks)
-    plan = _plan(experiment.plan, learner, T)
+    is_anomaly = stream.kind == "anomaly"
+    plan = _plan(experiment.plan, learner, stream.n_sections)
+    examiner_of(stream, experiment.target)  # a target that does not fit the stream is found out now
     return Job(
         experiment=experiment.name,
         learner=learner.name,
@@ -157,36 +161,42 @@ def _job(
         plan=plan,
         device=experiment.device,
         folder=place / folder_name(learner.label, entry.label, f"s{seed}"),
+        target=experiment.target,
         data=sizes.data,
         samples=stream.n_samples,
         test_samples=_test_samples(stream, plan),
-        tasks=T,
+        tasks=len(stream.tasks),
+        word="concept" if is_anomaly else "task",
+        metric=(experiment.target or ROC_AUC) if is_anomaly else "accuracy",
     )
 
 
-def _plan(entry: PlanEntry, learner: LearnerEntry, T: int) -> Plan:
+def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
     from recollect.learners import LEARNERS
 
     rows = entry.rows
-    planned = spread(rows, T) if isinstance(rows, int) else None if rows is None else tuple(sorted(set(rows)))
-    if planned and planned[-1] >= T:
-        raise UsageError(f"plan.rows names the task {planned[-1]}; the stream has tasks 0 to {T - 1}.")
+    planned = spread(rows, sections) if isinstance(rows, int) else None if rows is None else tuple(sorted(set(rows)))
+    if planned and planned[-1] >= sections:
+        raise UsageError(f"plan.rows names the task {planned[-1]}; the stream has tasks 0 to {sections - 1}.")
     card = LEARNERS.get(learner.name)
     if card is not None and card.evaluated == "end":
-        return Plan(rows=(T - 1,), columns=entry.columns, subsample=entry.subsample)
+        return Plan(rows=(sections - 1,), columns=entry.columns, subsample=entry.subsample)
     return Plan(rows=planned, columns=entry.columns, every=entry.every, subsample=entry.subsample)
 
 
 def _test_samples(stream: Stream, plan: Plan) -> int:
-    from recollect.evaluation import expected_sizes
+    from recollect.protocol.counting import expected_sizes
 
     sizes = expected_sizes(stream, subsample=plan.subsample)
-    T = len(stream.tasks)
-    rows = range(T) if plan.rows is None else plan.rows
+    rows = range(stream.n_sections) if plan.rows is None else plan.rows
     inside = stream.n_samples // plan.every if plan.every else 0
     if plan.columns == "all":
         return int(sizes.sum()) * (1 + len(rows) + inside)
-    return int(sizes.sum()) + sum(int(sizes[: k + 1].sum()) for k in rows) + inside * int(sizes.sum()) // 2
+    return (
+        int(sizes.sum())
+        + sum(int(sizes[: stream.learned_by(k) + 1].sum()) for k in rows)
+        + inside * int(sizes.sum()) // 2
+    )
 
 
 def _difference(there: Any, wanted: Any, where: str = "") -> str:

@@ -34,8 +34,8 @@ class _Line:
         return None if done <= 0 else (now - self.began) * (self.job.samples - self.step) / done
 
     def words(self) -> str:
-        seen = f"task {self.after + 1}/{self.job.tasks}"
-        return seen if self.accuracy is None else f"{seen}, accuracy {self.accuracy:.3f}"
+        seen = f"{self.job.word} {self.after + 1}/{self.job.tasks}"
+        return seen if self.accuracy is None else f"{seen}, {self.job.metric} {self.accuracy:.3f}"
 
 
 class Progress:

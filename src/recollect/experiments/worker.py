@@ -104,6 +104,7 @@ def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
         config=record_config(job),
         plan=job.plan,
         experiment=job.experiment,
+        target=job.target,
     )
     try:
         for row in rows:
@@ -137,14 +138,17 @@ def record_config(job: Job) -> dict[str, Any]:
 
 
 def accuracy(row: Row) -> float | None:
-    """The mean accuracy over the tasks learned so far, for the progress line.
+    """The mean score over the tasks learned so far, for the progress line.
 
-    >>> accuracy(Row(0, correct=(9, 1), n=(10, 10)))
-    0.9
+    >>> accuracy(Row(0, correct=(9, 1), n=(10, 10))), accuracy(Row(1, score=(0.8, 0.6, 0.1)))
+    (0.9, 0.7)
     """
-    if row.after < 0 or row.correct is None or row.n is None:
+    if row.after < 0:
         return None
-    parts = [c / n for c, n in list(zip(row.correct, row.n, strict=True))[: row.after + 1] if c is not None and n]
+    if row.correct is None or row.n is None:
+        parts = [score for score in (row.score or ())[: row.after + 1] if score is not None]
+    else:
+        parts = [c / n for c, n in list(zip(row.correct, row.n, strict=True))[: row.after + 1] if c is not None and n]
     return sum(parts) / len(parts) if parts else None
 
 

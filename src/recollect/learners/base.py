@@ -36,7 +36,9 @@ class Learner(Protocol):
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """Scores of all classes, shape (n, n_classes), higher = more likely.
 
-        `task` holds the task of each sample where the scenario gives it.
+        In anomaly detection one score a sample, shape (n,), higher = more anomalous; a detector with a
+        threshold has `flagged(scores, task)` too, which says for each whether it is an alarm. `task` holds the
+        task of each sample where the scenario gives it.
         """
 
     def end_task(self) -> None:
@@ -132,7 +134,8 @@ class LearnerCard:
 
     `maker` is "module:Class"; `options` the frozen dataclass of its options; `needs_boundaries`: it does
     nothing of its own unless `end_task` is called; `evaluated` is "always" or "end" (its scores in between
-    are NaN, so those rows are not planned); `extra` is the pip extra that it needs.
+    are NaN, so those rows are not planned); `extra` is the pip extra that it needs; `kind` is what its streams
+    ask for, "classification" or "anomaly".
     """
 
     name: str
@@ -145,6 +148,7 @@ class LearnerCard:
     needs_boundaries: bool = False
     evaluated: str = "always"
     extra: str | None = "torch"
+    kind: str = "classification"
 
     @property
     def defaults(self) -> dict[str, Any]:

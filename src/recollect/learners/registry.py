@@ -11,6 +11,7 @@ from typing import Any
 from recollect.errors import MissingExtra, UsageError
 from recollect.learners import options
 from recollect.learners.base import Learner, LearnerCard, Setting
+from recollect.learners.detection.cards import CARDS as DETECTION
 from recollect.runs.seeds import Seeds
 
 _CARDS = (
@@ -150,7 +151,7 @@ _CARDS = (
     ),
 )
 
-LEARNERS: dict[str, LearnerCard] = {card.name: card for card in _CARDS}
+LEARNERS: dict[str, LearnerCard] = {card.name: card for card in (*_CARDS, *DETECTION)}
 
 
 def make_learner(
@@ -183,8 +184,12 @@ def make_learner(
             f"There is no learner named {name!r}; the nearest is {near[0]!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
-    if setting.kind != "classification":
-        raise UsageError(f"The learner {name!r} classifies; the stream asks for {setting.kind}.")
+    if setting.kind != card.kind:
+        fitting = [other.name for other in LEARNERS.values() if other.kind == setting.kind]
+        raise UsageError(
+            f"The learner {name!r} is for {card.kind}, and the stream asks for {setting.kind}. For that there"
+            f" are: {', '.join(fitting)}."
+        )
     if card.needs_boundaries and not setting.gives_boundaries:
         raise UsageError(
             f"The learner {name!r} does its work at the end of a task, and this scenario tells no boundaries."

@@ -90,9 +90,11 @@ def _lay_out(run: Run) -> _Layout:
     timed = [row for row in run.rows if row is not first]
     if run.learned_at is not None:
         learned_at = [run.learned_at.get(task, -1) for task in range(T)]
-        if not all(-1 <= row < len(timed) for row in learned_at):
+        # A run that is not finished lacks its last rows; in any other record a row that is not there is a mistake.
+        absent = max(0, max(learned_at, default=-1) + 1 - len(timed)) if run.status in ("running", "failed") else 0
+        if not all(-1 <= row < len(timed) + absent for row in learned_at):
             raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
-        return _Layout(first, list(timed), learned_at)
+        return _Layout(first, [*timed, *[None] * absent], learned_at)
     ends: dict[int, Row] = {}
     for row in timed:
         if not -1 <= row.after < T:

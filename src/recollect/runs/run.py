@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -187,6 +187,24 @@ class Run:
         """Which stream this was up to the class order that the seed chose: what seeds are grouped by."""
         return _fingerprint.family(self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash)
 
+    def with_metric(self, metric: str) -> Run:
+        """The same run under another of the scores that its evaluations gave.
+
+        >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"),), metric="roc_auc",
+        ...           rows=(Row(0, score=(0.9,), extra={"scores": {"f1": [0.5]}}),))
+        >>> run.with_metric("f1").matrix.R
+        array([[0.5]])
+        """
+        if metric == self.metric:
+            return self
+        beside = [
+            row.extra.get("scores", {}) for row in self.rows if row.score is not None and "reason" not in row.extra
+        ]
+        if not beside or not all(metric in scores for scores in beside):
+            there = sorted({name for scores in beside for name in scores} | {self.metric})
+            raise UsageError(f"The run {self.name} has no scores {metric!r}; it has {', '.join(there)}.")
+        return replace(self, metric=metric, rows=tuple(_under(row, self.metric, metric) for row in self.rows))
+
     def __post_init__(self) -> None:
         if self.scenario not in _SCENARIOS_OR_NONE:
             raise _not_one_of("scenario", self.scenario, SCENARIOS)
@@ -196,6 +214,15 @@ class Run:
             raise _not_one_of("unit", self.unit, UNITS)
         if self.plan.columns not in ("all", "seen"):
             raise _not_one_of("plan's columns", self.plan.columns, ("all", "seen"))
+
+
+def _under(row: Row, old: str, new: str) -> Row:
+    """The row with another of its scores in front; a row without any stays as it is."""
+    scores = row.extra.get("scores", {})
+    if new not in scores:
+        return row
+    others = {name: values for name, values in scores.items() if name != new}
+    return replace(row, score=tuple(scores[new]), extra={**row.extra, "scores": {**others, old: list(row.score or ())}})
 
 
 def _not_one_of(word: str, value: object, allowed: tuple[str, ...]) -> UsageError:

@@ -29,11 +29,13 @@ class Batch:
     x : array of shape (n, *input_shape)
         uint8 images (channels, height, width) or float32 features; the learner makes floats of them.
     y : array of shape (n,)
-        Labels in the order of the tasks: those of task 0 are 0 .. c0 - 1, those of task 1 follow.
+        Labels in the order of the tasks: those of task 0 are 0 .. c0 - 1, those of task 1 follow. In streams
+        of anomaly detection they are hidden: -1.
     task : the task, None where the scenario hides it.
     number : place of the batch in the stream, over all tasks and passes, from 0.
     repeat : True in the second and later passes over a task: these samples have been seen before.
-    ends : the task that has been learned with this batch, None inside one. For the engine, not learners.
+    ends : the section (task, visit or batch) that is over with this batch, None inside one. For the engine,
+        not for learners.
     samples_seen : samples presented up to and including this batch, repetitions counted.
     """
 
@@ -69,6 +71,14 @@ class Scale:
         x -= self.mean
         x /= self.deviation
         return x
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """Training samples of one task that come in one piece; a task that recurs has several visits."""
+
+    task: int
+    train: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

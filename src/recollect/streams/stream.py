@@ -7,9 +7,9 @@ without producing the earlier ones, and a resumed run meets the batches that it 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,13 @@ from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.run import Task
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
-from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform
+from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Visit
 
 # Test samples are always met in this order: a learner that looks at whole batches gains nothing from it.
 TEST_ORDER_SEED = 20230901
 _HASH_ROWS = 4096
 
-__all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform"]
+__all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform", "Visit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,7 +36,12 @@ class Stream:
     Made by `make_stream` and `stream_from_arrays`. `labels[c]` is the label of the data set's class c.
     `continuous` streams are cut into batches without regard to the tasks (blurry boundaries);
     `shuffle=False` keeps the order of the samples in each task (time). `variant` is what the fingerprint
-    must know beside classes, counts and test samples.
+    must know beside classes, counts and test samples. `visits` are the pieces in which the training samples
+    come, where that is not each task once.
+
+    A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
+    concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is
+    learned with.
 
     >>> from recollect.streams import stream_from_arrays
     >>> x = np.arange(8, dtype=np.uint8).reshape(8, 1)
@@ -61,6 +66,7 @@ class Stream:
     variant: str = ""
     scale: Scale | None = None
     kind: str = "classification"
+    visits: tuple[Visit, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -75,8 +81,8 @@ class Stream:
 
     @cached_property
     def n_train(self) -> int:
-        """How many training samples there are, each counted once a task."""
-        return sum(len(task.train) for task in self.tasks)
+        """How many training samples there are, each counted once a visit."""
+        return sum(len(visit.train) for visit in self._visits)
 
     @property
     def n_samples(self) -> int:
@@ -88,6 +94,30 @@ class Stream:
         """How many batches there are, passes counted."""
         return -(-self.n_train // self.batch) if self.continuous else int(self._first_batch[-1])
 
+    @property
+    def n_sections(self) -> int:
+        """After how many sections a learner may be evaluated."""
+        return self.n_batches if self._sections_are_batches else len(self._visits)
+
+    @cached_property
+    def learned_at(self) -> tuple[int, ...]:
+        """The section after which each task has been learned: with the last sample of its first visit.
+
+        >>> from recollect.streams import stream_from_arrays
+        >>> x = np.arange(8, dtype=np.uint8).reshape(8, 1)
+        >>> stream_from_arrays(x, [0, 1] * 4, x, [0, 1] * 4, name="toy", tasks=2).learned_at
+        (0, 1)
+        """
+        places: dict[int, int] = {}
+        for section, visit in enumerate(self._visits):
+            last = (int(self._first_sample[section + 1]) - 1) // self.batch
+            places.setdefault(visit.task, last if self._sections_are_batches else section)
+        return tuple(places[k] for k in range(len(self.tasks)))
+
+    def learned_by(self, section: int) -> int:
+        """The newest of the tasks that have been learned after a section; -1: none yet."""
+        return int(np.searchsorted(self.learned_at, section, side="right")) - 1
+
     def batches(self, seed: int, start: int = 0) -> Iterator[Batch]:
         """The batches from number `start` on: the same for the same seed, whichever way they are reached.
 
@@ -95,29 +125,31 @@ class Stream:
         """
         if not 0 <= start <= self.n_batches:
             raise UsageError(f"The stream {self.name} has batches 0 to {self.n_batches - 1}; got start = {start}.")
-        return self._continuous(seed, start) if self.continuous else self._task_by_task(seed, start)
+        return self._continuous(seed, start) if self.continuous else self._visit_by_visit(seed, start)
 
-    def _task_by_task(self, seed: int, start: int) -> Iterator[Batch]:
+    def _visit_by_visit(self, seed: int, start: int) -> Iterator[Batch]:
         x, y, size, number = self.data.x_train, self._y_train, self.batch, start
-        first_task = int(np.searchsorted(self._first_batch, start, side="right")) - 1
-        for k in range(first_task, len(self.tasks)):
-            task, length = self.tasks[k], len(self.tasks[k].train)
+        first = int(np.searchsorted(self._first_batch, start, side="right")) - 1
+        for section in range(first, len(self._visits)):
+            visit = self._visits[section]
+            length = len(visit.train)
+            transform = self.tasks[visit.task].transform
             per_pass = -(-length // size)
-            before = self._first_sample[k] * self.passes
-            first_pass, skipped = divmod(number - int(self._first_batch[k]), per_pass)
+            before = self._first_sample[section] * self.passes
+            first_pass, skipped = divmod(number - int(self._first_batch[section]), per_pass)
             for p in range(first_pass, self.passes):
-                order = self._order(seed, k, p)
+                order = self._order(seed, section, p)
                 for low in range(skipped * size, length, size):
                     index = order[low : low + size]
                     inputs = self._take(x, index)
                     seen = low + len(index)
                     yield Batch(
-                        x=inputs if task.transform is None else task.transform(inputs),
+                        x=inputs if transform is None else transform(inputs),
                         y=y.take(index),
-                        task=k if self.gives_task else None,
+                        task=visit.task if self.gives_task else None,
                         number=number,
                         repeat=p > 0,
-                        ends=k if p == self.passes - 1 and seen == length else None,
+                        ends=section if p == self.passes - 1 and seen == length else None,
                         samples_seen=int(before) + p * length + seen,
                     )
                     number += 1
@@ -125,13 +157,22 @@ class Stream:
 
     def _continuous(self, seed: int, start: int) -> Iterator[Batch]:
         x, y, size = self.data.x_train, self._y_train, self.batch
-        order = np.concatenate([self._order(seed, k, 0) for k in range(len(self.tasks))])
-        # The batch that holds the last sample of a task's section ends the task.
+        # The batch that holds the last sample of a task's part ends the task; where batches are the sections,
+        # every batch ends one.
         ends = {(int(last) - 1) // size: k for k, last in enumerate(self._first_sample[1:])}
+        order = lru_cache(maxsize=2)(lambda section: self._order(seed, section, 0))
         for number in range(start, self.n_batches):
-            index = order[number * size : (number + 1) * size]
+            index = self._stretch(order, number * size, (number + 1) * size)
             seen = number * size + len(index)
-            yield Batch(self._take(x, index), y.take(index), None, number, False, ends.get(number), seen)
+            over = number if self._sections_are_batches else ends.get(number)
+            yield Batch(self._take(x, index), y.take(index), None, number, False, over, seen)
+
+    def _stretch(self, order: Callable[[int], NDArray[np.int64]], low: int, high: int) -> NDArray[np.int64]:
+        """The samples from place `low` to `high` of a continuous stream, visits one after the other."""
+        first, last = np.searchsorted(self._first_sample, (low, min(high, self.n_train) - 1), side="right") - 1
+        starts = self._first_sample
+        parts = [order(k)[max(0, low - starts[k]) : high - starts[k]] for k in range(first, last + 1)]
+        return np.concatenate(parts)
 
     def test_batches(
         self, batch: int = 512, *, tasks: Collection[int] | None = None, subsample: int | None = None
@@ -158,8 +199,17 @@ class Stream:
                 self._transform_mixed(x, whose)
             yield TestBatch(x, self._y_test.take(rows), whose)
 
+    def test_of(self, task: int, subsample: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The test samples of one task with their labels, in the data set's own order."""
+        index = self.tasks[task].test
+        if subsample is not None and subsample < len(index):
+            index = np.sort(index[permutation(len(index), TEST_ORDER_SEED, task)[:subsample]])
+        return self._take(self.data.x_test, index), self._y_test.take(index)
+
     def record_tasks(self) -> tuple[Task, ...]:
         """The tasks as a run's record keeps them, under the data set's own names of the classes."""
+        if self.kind == "anomaly":  # concepts do not add classes: what tells them apart is their names
+            return tuple(Task(task.name, None, len(task.test), task.original) for task in self.tasks)
         seen: set[int] = set()
         tasks, n_classes = [], self.n_classes
         for task in self.tasks:
@@ -210,6 +260,8 @@ class Stream:
 
     @cached_property
     def _y_train(self) -> NDArray[np.int64]:
+        if self.kind == "anomaly":  # a detector is not told which samples are anomalies
+            return np.broadcast_to(np.int64(-1), len(self.data.y_train))
         return self.labels[self.data.y_train]
 
     @cached_property
@@ -217,14 +269,22 @@ class Stream:
         return self.labels[self.data.y_test]
 
     @cached_property
+    def _visits(self) -> tuple[Visit, ...]:
+        return self.visits or tuple(Visit(k, task.train) for k, task in enumerate(self.tasks))
+
+    @property
+    def _sections_are_batches(self) -> bool:
+        return self.scenario == "concept-agnostic"
+
+    @cached_property
     def _first_sample(self) -> NDArray[np.int64]:
-        """Training samples before each task (one pass), and their total."""
-        return np.cumsum([0, *(len(task.train) for task in self.tasks)])
+        """Training samples before each visit (one pass), and their total."""
+        return np.cumsum([0, *(len(visit.train) for visit in self._visits)])
 
     @cached_property
     def _first_batch(self) -> NDArray[np.int64]:
-        """The number of each task's first batch, and the number of batches."""
-        return np.cumsum([0, *(-(-len(task.train) // self.batch) * self.passes for task in self.tasks)])
+        """The number of each visit's first batch, and the number of batches."""
+        return np.cumsum([0, *(-(-len(visit.train) // self.batch) * self.passes for visit in self._visits)])
 
     @cached_property
     def _test_order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -233,9 +293,9 @@ class Stream:
         order = permutation(len(index), TEST_ORDER_SEED)
         return index[order], task[order]
 
-    def _order(self, seed: int, task: int, number_of_pass: int) -> NDArray[np.int64]:
-        train = self.tasks[task].train
-        return train[permutation(len(train), seed, task, number_of_pass)] if self.shuffle else train
+    def _order(self, seed: int, section: int, number_of_pass: int) -> NDArray[np.int64]:
+        train = self._visits[section].train
+        return train[permutation(len(train), seed, section, number_of_pass)] if self.shuffle else train
 
     def _take(self, x: NDArray[Any], index: NDArray[np.int64]) -> NDArray[Any]:
         taken = x.take(index, axis=0)

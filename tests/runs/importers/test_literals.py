@@ -53,7 +53,7 @@ def test_what_is_no_literal(text):
     "text", ["[" + "1, " * 50_000 + "]", "'" + "\\" * 50_001, "<" * 50_000, "(" * 50_000, "-" * 50_000]
 )
 def test_long_texts_take_linear_time(text):
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(NotALiteral):
         parse(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

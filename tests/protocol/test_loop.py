@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import recollect as rc
-from recollect import checkpoint
 from recollect.errors import UsageError
+from recollect.protocol import checkpoint
 from recollect.protocol import Place, iter_protocol, iter_run, run_protocol, spread
 from recollect.runs.reading import read_run
 from recollect.runs.run import Plan

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError, UsageError
-from recollect.evaluation import Question, evaluate, expected_sizes, mark, question_of, standard_errors
+from recollect.protocol.counting import Question, evaluate, expected_sizes, mark, question_of, standard_errors
 from recollect.streams import stream_from_arrays
 
 

@@ -1,4 +1,4 @@
-"""One evaluation of a learner: one pass over the test samples of all tasks, counted in every way at once.
+"""One evaluation of a classifier: one pass over the test samples of all tasks, counted in every way at once.
 
 The learner gives scores of all classes. From the same scores come the answers among the classes seen so far,
 among those of tasks up to any m (the restricted counts), among the task's own (the masked counts), and where
@@ -14,15 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError, UsageError
+from recollect.runs.run import Plan, Row
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
+    from recollect.protocol.loop import Moment
     from recollect.streams.stream import Stream
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 BATCH = 512
+# Restricted counts are T x T a row: above this many tasks they would outweigh everything else.
+MOST_RESTRICTED = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +104,69 @@ class Counts:
     older: Ints
     own: Ints
     newer: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """The examiner of streams with classes: makes a row of the counts of one evaluation."""
+
+    stream: Stream
+    question: Question
+
+    @classmethod
+    def of(cls, stream: Stream) -> Counting:
+        """The examiner of this stream."""
+        return cls(stream, question_of(stream))
+
+    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int) -> Row:
+        """Evaluate the learner as the plan says."""
+        current = moment.current
+        # The untrained row is the reference of transfer: it has every column even where the others have not.
+        columns = None if plan.columns == "all" or current < 0 else current + 1
+        counts = evaluate(
+            learner,
+            self.stream,
+            self.question,
+            current=current,
+            columns=columns,
+            subsample=plan.subsample,
+            restricted=moment.task_end and current >= 0 and self.question.T <= MOST_RESTRICTED,
+            batch=batch,
+        )
+        if counts is None:
+            reason = "the learner gave no scores: every one is NaN"
+            return Row(moment.after, step=moment.step, task_end=moment.task_end, extra={"reason": reason})
+        return self._as_row(counts, moment, plan)
+
+    def _as_row(self, counts: Counts, moment: Moment, plan: Plan) -> Row:
+        evaluated = counts.n > 0
+
+        def cells(values: NDArray[Any] | None) -> tuple[int | None, ...] | None:
+            if values is None:
+                return None
+            return tuple(v if there else None for v, there in zip(values.tolist(), evaluated, strict=True))
+
+        restricted = None
+        if counts.restricted is not None:
+            restricted = tuple(
+                tuple(c if c >= 0 else None for c in line) if there else ()
+                for line, there in zip(counts.restricted.tolist(), evaluated, strict=True)
+            )
+        extra: dict[str, Any] = {}
+        if self.question.grows:
+            extra["errors"] = {side: list(cells(getattr(counts, side)) or ()) for side in ("older", "own", "newer")}
+        if plan.subsample is not None:
+            extra["standard_error"] = standard_errors(counts.correct, counts.n, expected_sizes(self.stream))
+        return Row(
+            moment.after,
+            step=moment.step,
+            task_end=moment.task_end,
+            correct=cells(counts.correct),
+            n=cells(counts.n),
+            restricted=restricted,
+            masked=cells(counts.masked),
+            extra=extra,
+        )
 
 
 def question_of(stream: Stream) -> Question:

@@ -1,0 +1,1 @@
+"""Detectors on streams of concepts: strategies around any of them."""

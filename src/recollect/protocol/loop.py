@@ -1,0 +1,171 @@
+"""The loop: feed the stream to the learner batch by batch, evaluate when due, and give the rows.
+
+`iter_protocol` is a generator without callbacks: the caller's loop is the hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.errors import UsageError
+from recollect.protocol.counting import BATCH, Counting
+from recollect.protocol.meter import Meter
+from recollect.runs.run import Plan, Row
+
+if TYPE_CHECKING:
+    from recollect.learners.base import Learner
+    from recollect.protocol.targets import Target
+    from recollect.streams.stream import Stream
+
+EVERYTHING = Plan()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run stands after a row: the next batch of the stream, and the last section finished (-1: none)."""
+
+    batch: int
+    section: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When an evaluation is made: the newest task learned (-1: none), and how far it has come.
+
+    `current` is the newest task of which something was seen; `step` counts the samples presented.
+    """
+
+    after: int
+    current: int
+    step: int
+    task_end: bool
+
+
+class Examiner(Protocol):
+    """Evaluates a learner and makes the row: by counting right answers, or by scoring a detector."""
+
+    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int) -> Row:
+        """One evaluation."""
+
+
+def iter_protocol(
+    learner: Learner,
+    stream: Stream,
+    *,
+    seed: int,
+    plan: Plan = EVERYTHING,
+    start: Place | None = None,
+    test_batch: int = BATCH,
+    target: Target | str | None = None,
+) -> Iterator[Row]:
+    """Run the learner through the stream and give each row when it has been evaluated.
+
+    The first row (after = -1) is the untrained learner's. `seed` decides the order of the stream's samples.
+    `start` goes on from a place, with a learner that was restored to it; its row is not given again. `target`
+    is what detectors are scored by (see `recollect.protocol.targets`).
+
+    >>> import numpy as np
+    >>> from recollect.learners import Setting, make_learner
+    >>> from recollect.runs.seeds import derive
+    >>> from recollect.streams import stream_from_arrays
+    >>> x = np.arange(8, dtype=np.uint8).reshape(8, 1)
+    >>> stream = stream_from_arrays(x, [0, 1] * 4, x, [0, 1] * 4, name="toy", tasks=2)
+    >>> learner = make_learner("random", {}, Setting.of(stream), derive(0))
+    >>> [(row.after, row.step, row.n) for row in iter_protocol(learner, stream, seed=0)]
+    [(-1, 0, (4, 4)), (0, 4, (4, 4)), (1, 8, (4, 4))]
+    """
+    for row, _ in walk(learner, stream, examiner_of(stream, target), seed, plan, start, test_batch, Meter()):
+        yield row
+
+
+def examiner_of(stream: Stream, target: Target | str | None = None) -> Examiner:
+    """Who evaluates learners on this stream."""
+    if stream.kind == "anomaly":
+        from recollect.protocol.scoring import Scoring
+        from recollect.protocol.targets import ROC_AUC, target_of
+
+        return Scoring(stream, target_of(target or ROC_AUC))
+    if target is not None:
+        raise UsageError(f"A target is what detectors are scored by; the stream {stream.name} asks for classes.")
+    return Counting.of(stream)
+
+
+def spread(rows: int, sections: int) -> tuple[int, ...]:
+    """The sections after which to evaluate if `rows` of them are to be: evenly, the last always among them.
+
+    >>> spread(4, 10)
+    (1, 4, 6, 9)
+    >>> spread(99, 3)
+    (0, 1, 2)
+    """
+    if rows < 1:
+        raise UsageError(f"A plan has at least one row; got rows = {rows}.")
+    count = min(rows, sections)
+    return tuple(((i + 1) * sections) // count - 1 for i in range(count))
+
+
+def planned(plan: Plan, stream: Stream) -> tuple[int, ...]:
+    """The sections after which the plan wants an evaluation, in order."""
+    count = stream.n_sections
+    if plan.rows is None:
+        return tuple(range(count))
+    outside = [section for section in plan.rows if not 0 <= section < count]
+    if outside or not plan.rows:
+        raise UsageError(f"A plan's rows are tasks from 0 to {count - 1}, at least one; got {list(plan.rows)}.")
+    return tuple(sorted(set(plan.rows)))
+
+
+def walk(
+    learner: Learner,
+    stream: Stream,
+    examiner: Examiner,
+    seed: int,
+    plan: Plan,
+    place: Place | None,
+    test_batch: int,
+    meter: Meter,
+) -> Iterator[tuple[Row, Place]]:
+    """The loop itself: each row with the place to go on from after it."""
+    settle = getattr(learner, "settle", None)
+    wanted = frozenset(planned(plan, stream))
+    # Where the learner is not told of concepts the sections are batches, and a row may stand in the middle of one.
+    sections_are_visits = stream.scenario != "concept-agnostic"
+
+    def row(place: Place, step: int, section_end: bool) -> Row:
+        after = stream.learned_by(place.section)
+        visited = step == 0 or (section_end and sections_are_visits)
+        task_end = step == 0 or (visited and place.section in stream.learned_at)  # not by a concept that comes again
+        current = after if visited else min(after + 1, len(stream.tasks) - 1)
+        meter.start("evaluate")
+        made = examiner.row(learner, Moment(after, current, step, task_end), plan, test_batch)
+        meter.stop()
+        return made
+
+    if place is None:
+        place = Place(0, -1)
+        yield row(place, 0, True), place
+    last = max(wanted)
+    meter.start("train")
+    for batch in stream.batches(seed, start=place.batch):
+        if place.section >= last:
+            break
+        learner.learn(batch)
+        ends = batch.ends
+        if ends is not None:
+            if stream.gives_boundaries:
+                learner.end_task()
+            place = Place(batch.number + 1, ends)
+            if ends not in wanted:
+                continue
+        elif plan.every and batch.samples_seen % plan.every < len(batch.y):
+            place = Place(batch.number + 1, place.section)
+        else:
+            continue
+        if settle is not None:
+            settle()  # what a learner has put off is training, not evaluation
+        meter.stop()
+        yield row(place, batch.samples_seen, ends is not None), place
+        meter.start("train")
+    meter.stop()

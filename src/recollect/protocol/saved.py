@@ -1,0 +1,168 @@
+"""The loop with a record: every row is on disk before it is given, and a killed run goes on where it was.
+
+`iter_run` does what `iter_protocol` does and saves; `run_protocol` runs it to the end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import UsageError
+from recollect.protocol import checkpoint
+from recollect.protocol.counting import BATCH
+from recollect.protocol.loop import EVERYTHING, Place, examiner_of, planned, walk
+from recollect.protocol.meter import Meter
+from recollect.runs import environment
+from recollect.runs.run import Plan, Row, Run
+from recollect.runs.seeds import derive
+from recollect.runs.store import RunFolder
+
+if TYPE_CHECKING:
+    from recollect.learners.base import Learner
+    from recollect.protocol.targets import Target
+    from recollect.streams.stream import Stream
+
+_PACKAGES = ("recollect", "numpy", "scipy", "torch", "scikit-learn")
+
+
+def run_protocol(learner: Learner, stream: Stream, folder: Path | str, **options: Any) -> Run:
+    """Run the learner through the stream, or what is left of it, and save all to a run folder.
+
+    Takes the options of `iter_run`. The same call again goes on after the last row that was finished; on a
+    finished run it does nothing.
+    """
+    for _ in iter_run(learner, stream, folder, **options):
+        pass
+    from recollect.runs.reading import read_run
+
+    return read_run(Path(folder))
+
+
+def iter_run(
+    learner: Learner,
+    stream: Stream,
+    folder: Path | str,
+    *,
+    name: str,
+    seed: int = 0,
+    config: Mapping[str, Any] | None = None,
+    plan: Plan = EVERYTHING,
+    experiment: str | None = None,
+    test_batch: int = BATCH,
+    target: Target | str | None = None,
+) -> Iterator[Row]:
+    """Run as `iter_protocol` does, and give each row when it is safe on disk.
+
+    `name` and `config` are the learner's in the record, `seed` is the one that the run's four come from; the
+    learner must be new, as `make_learner` gives it. A row is appended first, then the checkpoint replaced: of
+    a kill in between remains a row without its checkpoint, which is dropped and made again, the same.
+    """
+    examiner = examiner_of(stream, target)
+    run = describe(stream, name=name, seed=seed, config=config, plan=plan, experiment=experiment, target=target)
+    with RunFolder.open(folder, run) as saved:
+        if saved.finished:
+            saved.remove_checkpoints()  # a kill may have come between the last header and this
+            return
+        start, totals = _resume(saved, learner)
+        # A learner that shares its process with others' runs has a clock of its own.
+        meter = Meter(totals, getattr(learner, "clock", None))
+        try:
+            for row, place in walk(learner, stream, examiner, derive(seed).stream, plan, start, test_batch, meter):
+                meter.start("save")
+                state = learner.state()
+                signed = replace(row, extra={**row.extra, "state": checkpoint.digest(state)})
+                saved.append(signed)
+                content = {
+                    "rows": len(saved.rows),
+                    "batch": place.batch,
+                    "section": place.section,
+                    "state": state,
+                }
+                saved.write_checkpoint(checkpoint.encode({**content, "totals": meter.totals}))
+                meter.stop()
+                yield signed
+        except Exception as error:
+            saved.fail(f"{type(error).__name__}: {error}")
+            raise
+        seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
+        peaks = {key: value for key, value in meter.totals.items() if key.endswith("_bytes")}
+        kept = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
+        saved.finish(timings=seconds, cost={**peaks, **kept})
+
+
+def describe(
+    stream: Stream,
+    *,
+    name: str,
+    seed: int,
+    config: Mapping[str, Any] | None = None,
+    plan: Plan = EVERYTHING,
+    experiment: str | None = None,
+    target: Target | str | None = None,
+) -> Run:
+    """The record of a run that has not begun."""
+    return Run(
+        learner=name,
+        stream=stream.name,
+        tasks=stream.record_tasks(),
+        rows=(),
+        seed=seed,
+        learner_config=dict(config or {}),
+        scenario=stream.scenario,
+        online=stream.passes == 1,
+        experiment=experiment,
+        seeds=derive(seed),
+        plan=plan,
+        learned_at=_learned_at(stream, plan),
+        **_metric(stream, target),
+        data_hash=stream.data_hash,
+        status="running",
+        versions=environment.versions(_PACKAGES),
+        revision=environment.revision(),
+        notes=stream.notes,
+    )
+
+
+def _metric(stream: Stream, target: Target | str | None) -> dict[str, Any]:
+    """What the scores of the run are."""
+    if stream.kind != "anomaly":
+        return {}
+    from recollect.protocol.targets import ROC_AUC, target_of
+
+    chosen = target_of(target or ROC_AUC)
+    return {"metric": chosen.name, "unit": "fraction" if chosen.is_fraction else "raw"}
+
+
+def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
+    """The row after which each task has been learned, where rows are not simply the ends of the tasks.
+
+    A task whose last section was not evaluated is there from the next row that was; with none left it has no row.
+    """
+    if stream.learned_at == tuple(range(stream.n_sections)):
+        return None
+    rows = planned(plan, stream)
+    places = {task: bisect_left(rows, section) for task, section in enumerate(stream.learned_at)}
+    return {task: row for task, row in places.items() if row < len(rows)}
+
+
+def _resume(saved: RunFolder, learner: Learner) -> tuple[Place | None, dict[str, float]]:
+    """Bring the folder and the learner to the last checkpoint; None is the beginning."""
+    data = saved.read_checkpoint()
+    if data is None:
+        saved.keep_rows(0)
+        return None, {}
+    content = checkpoint.decode(data)
+    try:
+        place = Place(content["batch"], content["section"])
+        rows, state, totals = content["rows"], content["state"], content["totals"]
+    except KeyError as error:
+        raise UsageError(
+            f"The checkpoint in {saved.path} lacks {error}. Remove it, and the run starts from its first row."
+        ) from None
+    saved.keep_rows(rows)
+    learner.restore(state)
+    return place, totals

@@ -1,0 +1,97 @@
+"""One evaluation of a detector: a concept's whole test set at a time, scored by every target at once.
+
+Some detectors (PyOD's ECOD and COPOD) score a sample against the batch that it comes in, so the batch is part of
+the protocol: one concept's test samples in the data set's own order, as pyCLAD has it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.protocol.targets import Target, beside
+from recollect.runs.run import Plan, Row
+
+if TYPE_CHECKING:
+    from recollect.learners.base import Learner
+    from recollect.protocol.loop import Moment
+    from recollect.streams.stream import Stream
+
+_NOT_LEARNED = "the learner gives no score for it yet"
+_NO_ALARMS = "the learner sets no threshold"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a detector says to one concept's test set; `scores` and `alarms` are None where it says nothing."""
+
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float64] | None
+    alarms: NDArray[np.bool_] | None
+    reason: str | None = None
+
+    def value(self, target: Target) -> tuple[float, str | None]:
+        """The target's value, or NaN with the reason."""
+        if self.scores is None:
+            return math.nan, self.reason
+        if not target.takes_alarms:
+            return target(self.labels, self.scores)
+        return (math.nan, _NO_ALARMS) if self.alarms is None else target(self.labels, self.alarms)
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """The examiner of concept streams. The record has the target's scores, and the others' beside them."""
+
+    stream: Stream
+    target: Target
+
+    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int) -> Row:
+        """Evaluate the detector on every concept, or on those seen so far; a concept is one batch."""
+        T = len(self.stream.tasks)
+        last = T if plan.columns == "all" or moment.current < 0 else moment.current + 1
+        answers = [self._ask(learner, task, plan.subsample) for task in range(last)]
+        scores, reasons = self._values(self.target, answers)
+        others = {target.name: self._values(target, answers)[0] for target in self._others}
+        extra: dict[str, Any] = {"scores": {name: list(values) for name, values in others.items()}}
+        if answers and all(answer.reason == _NOT_LEARNED for answer in answers):
+            extra = {"reason": "the learner has learned nothing yet"}
+        elif reasons:
+            extra["reasons"] = reasons
+        return Row(moment.after, step=moment.step, task_end=moment.task_end, score=scores, extra=extra)
+
+    @cached_property
+    def _others(self) -> tuple[Target, ...]:
+        return beside(self.target)
+
+    def _values(self, target: Target, answers: list[Answer]) -> tuple[tuple[float | None, ...], dict[str, str]]:
+        values: list[float | None] = []
+        reasons = {}
+        for task, answer in zip(self.stream.tasks, answers, strict=False):
+            value, reason = answer.value(target)
+            values.append(None if math.isnan(value) else value)
+            if reason is not None:
+                reasons[task.name] = reason
+        return (*values, *[None] * (len(self.stream.tasks) - len(values))), reasons
+
+    def _ask(self, learner: Learner, task: int, subsample: int | None) -> Answer:
+        x, labels = self.stream.test_of(task, subsample)
+        given = np.full(len(x), task) if self.stream.gives_task else None
+        scores = np.asarray(learner.score(x, given), np.float64)
+        if scores.shape != (len(x),):
+            raise UsageError(
+                f"A detector's score(x) gives one number a sample, here {len(x)}; got the shape {scores.shape}."
+            )
+        unknown = int(np.count_nonzero(~np.isfinite(scores)))
+        if unknown:
+            reason = f"{unknown} of {len(x)} scores are not finite"
+            return Answer(labels, None, None, _NOT_LEARNED if np.isnan(scores).all() else reason)
+        flagged = getattr(learner, "flagged", None)
+        alarms = None if flagged is None else np.asarray(flagged(scores, given), bool)
+        return Answer(labels, scores, alarms)
