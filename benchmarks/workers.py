@@ -4,8 +4,10 @@ Why: an experiment is many independent runs, so workers should multiply; and a s
 not need more memory than one of ten, but for the record itself.
 
 Workers: one experiment (split digits, ER) on one worker and on two, interleaved; the time is from the first
-started run to the last finished one, with the workers warm (each has imported torch in a run before). Where
-other programs keep the cores busy, two processes cannot show their speed: the load is printed beside the ratio.
+started run to the last finished one, with the workers warm (each has imported torch in a run before). As many
+runs are timed on both sides, an even number, or the last run of two workers would be waited for by an idle one.
+Where other programs keep the cores busy, two processes cannot show their speed: the load is printed beside the
+ratio, and so is what the machine itself gives, two bare torch loops without Recollect side by side.
 
 Memory: the same samples cut into 10, 100 and 1000 tasks (one to a hundred samples a class), a fresh process each;
 the peak above what the process had when data and model were there.
@@ -64,6 +66,44 @@ def compare_workers(rounds: int, seeds: int, passes: int) -> tuple[Pair, Pair, l
     return sorted(ones)[rounds // 2], sorted(twos)[rounds // 2], ratios
 
 
+def bare(processes: int) -> float:
+    """Wall seconds of a fixed number of steps of a small network in so many processes at once."""
+    command = [sys.executable, __file__, "--bare"]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        process.stdout.readline()  # torch is imported, the network warm
+    began = time.monotonic()
+    for process in started:
+        process.communicate("go\n")
+    return time.monotonic() - began
+
+
+def bare_loop() -> None:
+    """Train the network that ER has on digits, when told to."""
+    import torch
+
+    torch.set_num_threads(1)
+    network = torch.nn.Sequential(
+        torch.nn.Linear(64, 100), torch.nn.ReLU(), torch.nn.Linear(100, 100), torch.nn.ReLU(), torch.nn.Linear(100, 10)
+    )
+    optimiser = torch.optim.SGD(network.parameters(), lr=0.1)
+    x, y = torch.rand(20, 64), torch.randint(10, (20,))
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            optimiser.zero_grad()
+            torch.nn.functional.cross_entropy(network(x), y).backward()
+            optimiser.step()
+
+    steps(200)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    steps(10_000)
+
+
 def peak_of(tasks: int, learner: str) -> dict[str, int]:
     """Run in a fresh process; its memory before the protocol, and the peak during it."""
     answer = subprocess.run(
@@ -109,6 +149,7 @@ def child(tasks: int, learner: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", nargs=2)
+    parser.add_argument("--bare", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=9)
     parser.add_argument("--passes", type=int, default=8)
@@ -117,11 +158,17 @@ def main() -> None:
     if chosen.child:
         child(int(chosen.child[0]), chosen.child[1])
         return
+    if chosen.bare:
+        bare_loop()
+        return
+    if chosen.seeds % 2 == 0:
+        parser.error("--seeds is odd: the first run is not timed, and two workers share the rest")
     from recollect.runs.environment import versions
 
     peaks = {tasks: peak_of(tasks, "er") for tasks in (10, 100, 1000)}
     print(peaks, flush=True)
     one, two, ratios = compare_workers(chosen.rounds, chosen.seeds, chosen.passes)
+    machine = sorted(2 * bare(1) / bare(2) for _ in range(chosen.rounds))[chosen.rounds // 2]
     median = ratios[len(ratios) // 2]
     used = ", ".join(f"{k} {v}" for k, v in versions(("recollect", "numpy", "torch")).items())
     command = f"python benchmarks/workers.py --rounds {chosen.rounds} --seeds {chosen.seeds} --passes {chosen.passes}"
@@ -133,7 +180,8 @@ def main() -> None:
         f"Two workers give {median:.2f} times the runs per minute of one (median of {len(ratios)} rounds,"
         f" {ratios[0]:.2f} to {ratios[-1]:.2f}):",
         f"{60 / one[0]:.0f} and {60 / two[0]:.0f} runs a minute of ER on split digits, {chosen.passes} passes."
-        f" A run takes {one[1]:.2f} processor seconds with one worker and {two[1]:.2f} with two.",
+        f" A run takes {one[1]:.2f} processor seconds with one worker and {two[1]:.2f} with two."
+        f" Two bare torch loops side by side give {machine:.2f} times the steps of one on this machine.",
         "",
         "Peak memory of a run above data and model (ER, the same 10,000 samples of 1,000 classes in T tasks, 10 rows):",
         "",

@@ -54,6 +54,13 @@ def test_a_learner_that_answers_at_the_end_is_evaluated_there(tmp_path: Path) ->
     assert grid(parse(text), tmp_path)[0].plan.rows == (4,)
 
 
+def test_a_learner_may_have_a_plan_of_its_own(tmp_path: Path) -> None:
+    text = TEXT.replace("{er: {memory: 9}}", "{er: {memory: 9}, plan: {rows: 2}}")
+    assert [job.plan.rows for job in grid(parse(text), tmp_path)][:2] == [None, (1, 4)]
+    with pytest.raises(UsageError, match=r"unknown key 'row' in plan; did you mean 'rows'\?"):
+        parse(text.replace("rows: 2", "row: 2"))
+
+
 def test_a_changed_configuration_is_named(tmp_path: Path) -> None:
     job = grid(parse(TEXT), tmp_path)[1]
     refuse_changed(job)

@@ -55,32 +55,6 @@ class StreamEntry(_Model):
         return {"name": given["name"], "label": given.get("label", given["name"]), "options": options}
 
 
-class LearnerEntry(_Model):
-    """A learner: its name in the registry, its options, and what the record and the folders call it."""
-
-    name: StrictStr
-    label: StrictStr
-    options: dict[str, Any] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_yaml(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            given = {given: {}}
-        if not isinstance(given, Mapping):
-            raise ValueError(f"a learner is a name, or {{er: {{memory: 200}}}}; got {given!r}")
-        names = [key for key in given if key != "label"]
-        if len(names) != 1 or not isinstance(names[0], str):
-            raise ValueError(
-                f"a learner is one name with its options, {{er: {{memory: 200}}}}, and a label if wanted; got {given!r}"
-            )
-        name, options = names[0], given[names[0]] or {}
-        if not isinstance(options, Mapping):
-            raise ValueError(f"the options of {name} are a mapping such as {{memory: 200}}; got {options!r}")
-        _check_learner(name, options)
-        return {"name": name, "label": given.get("label", _label(name, options)), "options": dict(options)}
-
-
 class PlanEntry(_Model):
     """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples a task.
 
@@ -91,6 +65,37 @@ class PlanEntry(_Model):
     rows: Whole | list[Annotated[StrictInt, Field(ge=0)]] | None = None
     every: Whole | None = None
     subsample: Whole | None = None
+
+
+class LearnerEntry(_Model):
+    """A learner: its name in the registry, its options, and what the record and the folders call it.
+
+    `plan` is its own where its evaluations cost more than the others'.
+    """
+
+    name: StrictStr
+    label: StrictStr
+    options: dict[str, Any] = {}
+    plan: PlanEntry | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_yaml(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            given = {given: {}}
+        if not isinstance(given, Mapping):
+            raise ValueError(f"a learner is a name, or {{er: {{memory: 200}}}}; got {given!r}")
+        names = [key for key in given if key not in ("label", "plan")]
+        if len(names) != 1 or not isinstance(names[0], str):
+            raise ValueError(
+                f"a learner is one name with its options, {{er: {{memory: 200}}}}, and a label or a plan if wanted; got {given!r}"
+            )
+        name, options = names[0], given[names[0]] or {}
+        if not isinstance(options, Mapping):
+            raise ValueError(f"the options of {name} are a mapping such as {{memory: 200}}; got {options!r}")
+        _check_learner(name, options)
+        label = given.get("label", _label(name, options))
+        return {"name": name, "label": label, "options": dict(options), "plan": given.get("plan")}
 
 
 class Experiment(_Model):
@@ -207,8 +212,9 @@ def _explain(error: ValidationError) -> str:
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     if first["type"] == "extra_forbidden":
-        model = PlanEntry if first["loc"][0] == "plan" else Experiment
-        inside = f" in {first['loc'][0]}" if len(first["loc"]) > 1 else ""
+        inside_plan = "plan" in first["loc"][:-1]
+        model = PlanEntry if inside_plan else Experiment
+        inside = " in plan" if inside_plan else ""
         return _unknown(str(first["loc"][-1]), model.model_fields, inside)
     if first["type"] == "missing":
         return f"{place} is missing."

@@ -147,7 +147,7 @@ def _job(
 ) -> Job:
     stream = sizes.of(entry, experiment.seeds[0])
     is_anomaly = stream.kind == "anomaly"
-    plan = _plan(experiment.plan, learner, stream.n_sections)
+    plan = _plan(learner.plan or experiment.plan, learner, stream.n_sections)
     examiner_of(stream, experiment.target)  # a target that does not fit the stream is found out now
     return Job(
         experiment=experiment.name,

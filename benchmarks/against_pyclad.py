@@ -1,0 +1,195 @@
+"""The protocol of continual anomaly detection beside pyCLAD: the same matrix R, and not slower.
+
+Why: a second tool is only worth having if its numbers can be trusted to be the same where they mean the same. Both
+run the five NSL-KDD concepts of pyCLAD's own example with the same PyOD detectors under the same strategies, in the
+three scenarios; batches of the concept-agnostic one divide the concepts, as pyCLAD cuts them. Compared are all cells
+of R (ROC-AUC), pyCLAD's three metrics with ours under the ids that its code has, and CPU time: one thread each, in
+turns, a warm-up round left out, a ratio is the median over rounds.
+
+pyCLAD's experts answer 0 for every sample of a concept they have not seen, a ROC-AUC of 0.5 that nobody measured;
+ours is NaN there, and those cells are counted apart.
+
+Exits with 1 if a cell or a metric differs by more than 1e-9 or ours takes longer over all jobs.
+
+    python benchmarks/against_pyclad.py --env DIR --data DIR    # pyCLAD's environment, the folder of the data sets
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+
+import recollect as rc
+from recollect.learners import Setting, make_learner
+from recollect.protocol import run_protocol
+from recollect.runs.seeds import derive
+from recollect.streams import Stream, make_stream
+from training import table
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "against_pyclad.md"
+NAME = "pyclad-nsl-kdd"
+DETECTORS: dict[str, dict[str, Any]] = {
+    "COPOD": {},
+    "ECOD": {},
+    "IForest": {"random_state": 0},
+    "LOF": {"novelty": True},
+    "OCSVM": {},
+}
+BATCH = 300
+JOBS = (
+    ("concept-incremental", "naive"),
+    ("concept-incremental", "cumulative"),
+    ("concept-aware", "naive"),
+    ("concept-aware", "experts"),
+    ("concept-agnostic", "cumulative"),
+)
+# What pyCLAD prints, and the id of the definition that its code has.
+METRICS = {
+    "ContinualAverage": "acc.continual_average",
+    "BackwardTransfer": "bwt.pyclad_code",
+    "ForwardTransfer": "fwt.diazrodriguez2018",
+}
+TOLERANCE = 1e-9
+
+
+class Peer:
+    """A process in pyCLAD's environment."""
+
+    def __init__(self, python: Path, file: Path) -> None:
+        command = [str(python), str(HERE / "against_pyclad_worker.py"), str(file)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.versions = self._answer()
+
+    def run(self, job: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        print(json.dumps(job), file=self.process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"pyCLAD's process ended with {self.process.wait()}; is --env the right folder?")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def ours(stream: Stream, job: dict[str, Any], folder: Path) -> tuple[rc.ScoreMatrix, float]:
+    """One run with its record on disk, and the CPU time that it took."""
+    started = time.process_time()
+    options = {"detector": {job["detector"]: job["parameters"]}}
+    learner = make_learner(job["strategy"], options, Setting.of(stream), derive(0))
+    run = run_protocol(learner, stream, folder, name=job["strategy"])
+    return run.matrix, time.process_time() - started
+
+
+def compare(theirs: dict[str, Any], matrix: rc.ScoreMatrix) -> dict[str, Any]:
+    """The largest difference of a cell and of a metric, and the cells that only pyCLAD has."""
+    R: NDArray[np.float64] = matrix.R[np.asarray(matrix.learned_at)]
+    other = np.array(theirs["R"])
+    undefined = np.isnan(R)
+    invented = int(np.count_nonzero(other[undefined] == 0.5))
+    if invented != int(undefined.sum()):
+        raise SystemExit("a cell is NaN here and a measurement there")
+    cells = float(np.abs(R - other)[~undefined].max())
+    metrics = 0.0
+    for name, identifier in METRICS.items():
+        value = float(rc.score(rc.ScoreMatrix(np.where(undefined, other, R)), identifier))
+        metrics = max(metrics, abs(value - theirs["metrics"][name]))
+    return {"cells": cells, "metrics": metrics, "invented": invented}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--env", type=Path, required=True, help="folder of the environment with pyclad 0.3.0")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--rounds", type=int, default=4, help="the first is a warm-up (default 4)")
+    chosen = parser.parse_args()
+    load = os.getloadavg()[0]
+    file = next(chosen.data.rglob("nsl-kdd_random_anomalies_5_concepts_1000_per_cluster_plain.npz"))
+    peer = Peer(chosen.env / "bin" / "python", file)
+    lines, worst, total = [], 0.0, {"ours": 0.0, "theirs": 0.0}
+    with tempfile.TemporaryDirectory() as place:
+        for scenario, strategy in JOBS:
+            options = {"scenario": scenario, **({"batch": BATCH} if scenario == "concept-agnostic" else {})}
+            stream = make_stream(NAME, data=chosen.data, **options)
+            for detector, parameters in DETECTORS.items():
+                job = {
+                    "scenario": scenario,
+                    "strategy": strategy,
+                    "detector": detector,
+                    "parameters": parameters,
+                    "batch": BATCH,
+                }
+                times: list[tuple[float, float]] = []
+                for number in range(chosen.rounds):
+                    theirs = peer.run(job)
+                    matrix, seconds = ours(stream, job, Path(place) / f"{scenario}-{strategy}-{detector}-{number}")
+                    times.append((theirs["seconds"], seconds))
+                found = compare(theirs, matrix)
+                worst = max(worst, found["cells"], found["metrics"])
+                total["theirs"] += median(t for t, _ in times[1:])
+                total["ours"] += median(o for _, o in times[1:])
+                lines.append(
+                    (
+                        scenario.removeprefix("concept-"),
+                        strategy,
+                        detector,
+                        f"{found['cells']:.1e}",
+                        f"{found['metrics']:.1e}",
+                        str(found["invented"] or ""),
+                        f"{median(t / o for t, o in times[1:]):.2f}",
+                    )
+                )
+                print(*lines[-1], flush=True)
+    ratio = total["theirs"] / total["ours"]
+    broken = []
+    if not worst <= TOLERANCE:
+        broken.append(f"a difference of {worst:.1e}, above {TOLERANCE:g}")
+    if ratio < 1:
+        broken.append(f"pyCLAD / ours is {ratio:.2f}, below 1")
+    versions = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
+    head = (
+        "scenario",
+        "strategy",
+        "detector",
+        "largest difference, R",
+        "CA, BWT, FWT",
+        "NaN here, 0.5 there",
+        "pyCLAD / ours",
+    )
+    text = "\n\n".join(
+        [
+            "# Continual anomaly detection beside pyCLAD",
+            f"`python benchmarks/against_pyclad.py --env DIR --data DIR --rounds {chosen.rounds}`; theirs: {versions};"
+            f" Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.0f} at the start.",
+            f"Five NSL-KDD concepts of pyCLAD's example, ROC-AUC, {len(lines)} jobs; concept-agnostic batches of {BATCH}."
+            " CPU time of whole runs, one thread, taking turns; ours with the record on disk and two more scores a cell.",
+            table(lines, *head),
+            f"Largest difference {worst:.1e}. Over all jobs pyCLAD takes {ratio:.2f} times our CPU time.",
+            "\n".join(f"- BROKEN: {fault}" for fault in broken) or "No bound is broken.",
+        ]
+    )
+    print(text)
+    RESULTS.write_text(text + "\n", encoding="utf-8")
+    if broken:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
