@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 import recollect as rc
 from recollect.learners import Setting, make_learner
 from recollect.protocol import run_protocol
+from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
 from recollect.streams import Stream, make_stream
 from training import table
@@ -94,7 +95,9 @@ def ours(stream: Stream, job: dict[str, Any], folder: Path) -> tuple[rc.ScoreMat
     started = time.process_time()
     options = {"detector": {job["detector"]: job["parameters"]}}
     learner = make_learner(job["strategy"], options, Setting.of(stream), derive(0))
-    run = run_protocol(learner, stream, folder, name=job["strategy"])
+    # pyCLAD evaluates after each concept: where our rows are batches, those that end one.
+    plan = Plan(rows=stream.learned_at)
+    run = run_protocol(learner, stream, folder, name=job["strategy"], plan=plan)
     return run.matrix, time.process_time() - started
 
 

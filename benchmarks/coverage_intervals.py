@@ -1,4 +1,4 @@
-"""The part of coverage.py about intervals and paired tests: ours and those that other tools print.
+"""The part of statistics_coverage.py about intervals and paired tests: ours and those that other tools print.
 
 rliable's interval is computed from its definition (percentile bootstrap of the trimmed mean, seeds drawn
 within strata); where rliable is installed its own code is run beside it. RaptorMai's is that of its

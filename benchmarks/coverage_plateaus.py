@@ -1,4 +1,4 @@
-"""The part of coverage.py about plateaus: false alarms, detections, location."""
+"""The part of statistics_coverage.py about plateaus: false alarms, detections, location."""
 
 from __future__ import annotations
 

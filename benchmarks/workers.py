@@ -119,8 +119,8 @@ def child(tasks: int, learner: str) -> None:
     import torch
 
     from recollect.learners import Setting, make_learner
-    from recollect.protocol.meter import peak_bytes, reset_peak
     from recollect.protocol import run_protocol, spread
+    from recollect.protocol.meter import peak_bytes, reset_peak
     from recollect.runs.run import Plan
     from recollect.runs.seeds import derive
     from recollect.streams import stream_from_arrays

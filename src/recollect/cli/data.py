@@ -43,8 +43,7 @@ def list_(data: DataDir = None, as_json: options.AsJson = False) -> None:
         output.show_json([_as_dict(entry, found[name]) for name, entry in CATALOGUE.items()])
         return
     rows = tuple(
-        (name, str(e.classes), f"{e.n_train:,} + {e.n_test:,}", found[name] or "not here", e.summary)
-        for name, e in CATALOGUE.items()
+        (name, str(e.classes), _sizes(e), found[name] or "not here", e.summary) for name, e in CATALOGUE.items()
     )
     output.show(Table(("name", "classes", "train + test", "where", "what it is"), rows))
 
@@ -92,6 +91,11 @@ def _folder(entry: Published, data: Path | None) -> str | None:
         return None
 
 
+def _sizes(entry: Published) -> str:
+    sizes = [f"{n:,}" for n in (entry.n_train, entry.n_test) if n]
+    return " + ".join(sizes) or "several"
+
+
 def _show_progress(name: str, done: int, total: int) -> None:
     print(f"\r{name}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB", end="", file=sys.stderr, flush=True)
 
@@ -104,6 +108,7 @@ def _as_dict(entry: Published, folder: str | None) -> dict[str, Any]:
         "train": entry.n_train,
         "test": entry.n_test,
         "shape": list(entry.input_shape),
+        "kind": entry.kind,
         "folder": folder,
         "home": entry.home,
     }

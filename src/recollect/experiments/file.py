@@ -237,12 +237,13 @@ def _unknown(key: str, known: Iterable[str], inside: str = "") -> str:
 
 
 def _stream_options() -> list[str]:
-    """The options of `make_stream`: those in its signature, and those of a stream's `Spec`."""
+    """The options of `make_stream`: those in its signature, and those of a stream of classes or of concepts."""
     from recollect.streams import Spec, make_stream
+    from recollect.streams.concepts import concept_options
 
     own = inspect.signature(make_stream).parameters.values()
     named = [p.name for p in own if p.kind is not p.VAR_KEYWORD and p.name not in _NOT_IN_FILE]
-    return [*(field.name for field in fields(Spec)), *named]
+    return list(dict.fromkeys([*(field.name for field in fields(Spec)), *named, *concept_options()]))
 
 
 def _label(name: str, options: Mapping[str, Any]) -> str:

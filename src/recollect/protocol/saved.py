@@ -91,7 +91,7 @@ def iter_run(
         seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
         peaks = {key: value for key, value in meter.totals.items() if key.endswith("_bytes")}
         kept = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
-        saved.finish(timings=seconds, cost={**peaks, **kept})
+        saved.finish(timings=seconds, cost={**peaks, **kept}, notes=getattr(learner, "notes", ()))
 
 
 def describe(

@@ -15,12 +15,6 @@ from numpy.typing import NDArray
 from recollect.errors import MissingExtra, UsageError
 
 Function = Callable[[NDArray[Any], NDArray[Any]], float]
-# The name that the record has, and scikit-learn's function: of labels and scores, or of labels and alarms.
-_KNOWN = {
-    "roc_auc": ("roc_auc_score", False),
-    "average_precision": ("average_precision_score", False),
-    "f1": ("f1_score", True),
-}
 ROC_AUC = "roc_auc"
 
 
@@ -78,24 +72,44 @@ def target_of(given: Target | Function | str) -> Target:
             f"There is no target {given!r}; the nearest is {near!r}. There are: {', '.join(_KNOWN)}; one of your own"
             " is 'package.module:function', called with the labels and the scores."
         )
-    name, takes_alarms = _KNOWN[given]
-    return Target(given, _of_sklearn(name), takes_alarms, is_fraction=True)
+    return _KNOWN[given]
 
 
 def beside(target: Target) -> tuple[Target, ...]:
     """The other targets, which one evaluation gives as well."""
-    return tuple(target_of(name) for name in _KNOWN if name != target.name)
+    return tuple(other for other in _KNOWN.values() if other.name != target.name)
+
+
+def _f1(labels: NDArray[Any], alarms: NDArray[Any]) -> float:
+    """Twice the alarms that are right, over alarms and anomalies.
+
+    >>> _f1(np.array([0, 0, 1, 1]), np.array([False, True, True, True]))
+    0.8
+    """
+    return float(2 * np.count_nonzero(labels.astype(bool) & alarms) / (labels.sum() + alarms.sum()))
 
 
 def _of_sklearn(name: str) -> Function:
     def function(labels: NDArray[Any], given: NDArray[Any]) -> float:
         try:
-            metrics = import_module("sklearn.metrics")
+            sklearn = import_module("sklearn")
         except ModuleNotFoundError:
             raise MissingExtra.of("scikit-learn", "anomaly") from None
-        return float(getattr(metrics, name)(labels, given))
+        # What goes in has been checked; looking again would take as long as the scores themselves.
+        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+            return float(getattr(import_module("sklearn.metrics"), name)(labels, given))
 
     return function
+
+
+_KNOWN = {
+    target.name: target
+    for target in (
+        Target("roc_auc", _of_sklearn("roc_auc_score"), is_fraction=True),
+        Target("average_precision", _of_sklearn("average_precision_score"), is_fraction=True),
+        Target("f1", _f1, takes_alarms=True, is_fraction=True),
+    )
+}
 
 
 def _imported(path: str) -> Function:

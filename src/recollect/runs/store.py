@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -141,11 +141,17 @@ class RunFolder:
         _write_header(self.path, changed)
         self._run = changed
 
-    def finish(self, timings: Mapping[str, float] | None = None, cost: Mapping[str, float] | None = None) -> None:
-        """Mark the run as complete, remove its checkpoints and close it."""
+    def finish(
+        self,
+        timings: Mapping[str, float] | None = None,
+        cost: Mapping[str, float] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Mark the run as complete, remove its checkpoints and close it; `notes` are added to those it has."""
         self.update(
             status="finished",
             finished=now(),
+            notes=(*self._run.notes, *notes),
             timings={**self._run.timings, **(timings or {})},
             cost={**self._run.cost, **(cost or {})},
         )

@@ -1,6 +1,16 @@
 """Streams: data sets cut into ordered tasks, and the rules of the scenarios."""
 
 from recollect.streams.arrays import stream_from_arrays, stream_from_npz
+from recollect.streams.concepts import (
+    Concepts,
+    ConceptSpec,
+    SourceSpec,
+    concept_options,
+    concept_stream,
+    concepts_from_arrays,
+    stream_from_concepts,
+    stream_from_table,
+)
 from recollect.streams.data import Dataset, dataset_from_arrays
 from recollect.streams.datasets import load_dataset, make_stream, stream_names
 from recollect.streams.scenarios import build_stream
@@ -9,16 +19,24 @@ from recollect.streams.stream import Batch, Stream, StreamTask, TestBatch
 
 __all__ = [
     "Batch",
+    "ConceptSpec",
+    "Concepts",
     "Dataset",
+    "SourceSpec",
     "Spec",
     "Stream",
     "StreamTask",
     "TestBatch",
     "build_stream",
+    "concept_options",
+    "concept_stream",
+    "concepts_from_arrays",
     "dataset_from_arrays",
     "load_dataset",
     "make_stream",
     "stream_from_arrays",
+    "stream_from_concepts",
     "stream_from_npz",
+    "stream_from_table",
     "stream_names",
 ]

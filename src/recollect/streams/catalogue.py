@@ -3,51 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
 from recollect.errors import UsageError
+from recollect.streams.catalogue_anomaly import ANOMALY_SETS
+from recollect.streams.published import Download, File, Published
 
-
-@dataclass(frozen=True)
-class File:
-    """A published file: its name in the data set's folder and the MD5 hashes that it may have."""
-
-    name: str
-    md5: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Download:
-    """A file to fetch: addresses that hold the same bytes, their MD5 hash, and where it belongs.
-
-    `folder` is the folder, below the data folder, that the file is put into or, if it is an archive
-    (`unpack`), that it unpacks to.
-    """
-
-    name: str
-    urls: tuple[str, ...]
-    md5: str
-    size: int
-    folder: str
-    unpack: bool = False
-
-
-@dataclass(frozen=True)
-class Published:
-    """A data set as published: how it is found, what it must hold, where it comes from."""
-
-    name: str
-    summary: str
-    classes: int
-    n_train: int
-    n_test: int
-    input_shape: tuple[int, ...]
-    folders: tuple[str, ...] = ()
-    files: tuple[File, ...] = ()
-    downloads: tuple[Download, ...] = ()
-    home: str = ""
-    elsewhere: tuple[str, ...] = ()
-    equal_classes: bool = True
+__all__ = ["CATALOGUE", "IDX_NAMES", "Download", "File", "Published", "published"]
 
 
 def _idx_files(hashes: tuple[tuple[str, str], ...]) -> tuple[File, ...]:
@@ -218,6 +179,7 @@ CATALOGUE: dict[str, Published] = {
             ),
             home="http://cs231n.stanford.edu/tiny-imagenet-200.zip",
         ),
+        *ANOMALY_SETS,
     )
 }
 
@@ -231,7 +193,7 @@ def published(name: str) -> Published:
     Traceback (most recent call last):
     ...
     recollect.errors.UsageError: There is no data set 'cifar-100'; did you mean 'cifar100'? There are \
-digits, mnist, fashion-mnist, cifar10, cifar100, tiny-imagenet.
+digits, mnist, fashion-mnist, cifar10, cifar100, tiny-imagenet, nsl-kdd, unsw-nb15, skab, nab, adbench, pyclad-nsl-kdd.
     """
     if name in CATALOGUE:
         return CATALOGUE[name]

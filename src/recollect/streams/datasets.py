@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from recollect.errors import MissingExtra, UsageError
 from recollect.streams.arrays import dataset_from_npz, stratified_test
 from recollect.streams.cache import Decoded, content_key, decoded
-from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, Published, published
+from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
+from recollect.streams.concepts.named import holds_concepts, is_concept_source, make_concept_stream, stream_from_file
 from recollect.streams.data import Dataset
 from recollect.streams.locate import find_folder, present
+from recollect.streams.published import Published
 from recollect.streams.readers import cifar, idx, tiny_imagenet
 from recollect.streams.scenarios import build_stream
 from recollect.streams.spec import Spec, takes_options
@@ -52,7 +54,7 @@ STREAMS: dict[str, NamedStream] = {
 
 
 def stream_names() -> tuple[str, ...]:
-    """The names that `make_stream` knows, beside paths of `.npz` files."""
+    """The names that `make_stream` knows, beside `adbench:shuttle` and the like and paths of files."""
     return (*CATALOGUE, *STREAMS)
 
 
@@ -66,7 +68,7 @@ def make_stream(
     test_fraction: float | None = None,
     **options: Any,
 ) -> Stream:
-    """The stream of this name: of a data set, a named stream, or a path of an `.npz` file.
+    """The stream of this name: of a data set, a named stream, or a path of an `.npz` or `.csv` file.
 
     `name` is such as "digits" (then say how to split it), "split-cifar100" (10 tasks of 10 classes),
     "split-tiny-imagenet" (100 of 2), "permuted-mnist", or "my/data.npz". `data` is the folder that holds the
@@ -75,15 +77,24 @@ def make_stream(
     that does not say which samples are for testing, `test_fraction` is the part of each class that is. The
     other options are those of `Spec`: tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
 
+    Anomaly detection streams are "nsl-kdd", "unsw-nb15", "skab", "nab", "adbench:shuttle", ...,
+    "pyclad-nsl-kdd", and files with a concept and a label a row; their options are those of `ConceptSpec` and
+    `SourceSpec`: scenario, batch, order, visits, concepts, n_concepts, ...
+
     >>> stream = make_stream("digits", tasks=5)
     >>> stream.n_batches, stream.n_samples, stream.tasks[0].original
     (145, 1438, (3, 2))
     """
-    if name.endswith(".npz"):
+    split: dict[str, Any] = {} if test_fraction is None else {"test_fraction": test_fraction}
+    if name.endswith((".npz", ".csv")):
         _refuse(name, size=size, partial=partial or None)
-        spec = Spec.of(options)
-        fraction = 0.2 if test_fraction is None else test_fraction
-        return build_stream(dataset_from_npz(_npz_path(name, data), test_fraction=fraction), spec)
+        path = _path_of(name, data)
+        if holds_concepts(path, options):
+            return stream_from_file(path, {**options, **split})
+        return build_stream(dataset_from_npz(path, **split), Spec.of(options))
+    if is_concept_source(name):
+        _refuse(name, size=size, partial=partial or None)
+        return make_concept_stream(name, data, {**options, **split})
     _refuse(name, test_fraction=test_fraction)
     named = STREAMS.get(name) or NamedStream(name)
     if named.dataset not in CATALOGUE:
@@ -106,6 +117,8 @@ def load_dataset(
     (1438, 1, 8, 8)
     """
     entry = published(name)
+    if entry.kind == "anomaly":
+        raise UsageError(f"{name} is for anomaly detection: its rows are made concepts by make_stream({name!r}).")
     if name != "tiny-imagenet":
         _refuse(name, size=size, partial=partial or None)
         dataset = _READERS[name](entry, data)
@@ -228,7 +241,7 @@ def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
     return defaults
 
 
-def _npz_path(name: str, data: Path | str | None) -> Path:
+def _path_of(name: str, data: Path | str | None) -> Path:
     """As given, or below the data folders."""
     roots = [Path(), *([Path(data)] if data is not None else [])]
     roots += [Path(part) for part in os.environ.get("RECOLLECT_DATA", "").split(os.pathsep) if part]

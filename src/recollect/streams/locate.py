@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from recollect.errors import NotComputable, UsageError
-from recollect.streams.catalogue import Published
+from recollect.streams.published import Published
 
 
 def cache_dir() -> Path:
@@ -56,15 +56,21 @@ def find_folder(entry: Published, data: Path | str | None = None) -> Path:
     else:
         what = f"none of {', '.join(file.name for file in entry.files)} was found"
     searched = ", ".join(str(root) for root in data_dirs(data))
+    fetch = f"`recollect data get {entry.name}` downloads it" if entry.downloads else f"put it into {entry.folders[0]}"
     raise NotComputable(
         f"The data set {entry.name} is not here: {what}. Looked for a folder"
-        f" {' or '.join(entry.folders)} in {searched}. It is published at {entry.home};"
-        f" `recollect data get {entry.name}` downloads it, --data DIR or RECOLLECT_DATA says where it is."
+        f" {' or '.join(entry.folders)} in {searched}. It is published at {entry.home}; {fetch},"
+        " --data DIR or RECOLLECT_DATA says where it is."
     )
 
 
 def present(folder: Path, name: str) -> Path | None:
-    """The file of this name in the folder, plain or gzipped; None if there is neither."""
+    """The file of this name in the folder, plain or gzipped; None if there is neither.
+
+    A name with a * is a pattern: then it is the first file that it fits.
+    """
+    if "*" in name:
+        return min(folder.glob(name), default=None)
     for path in (folder / name, folder / f"{name}.gz"):
         if path.exists():
             return path

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from recollect.errors import NotComputable, RecollectError, UsageError
 from recollect.streams.cache import md5
-from recollect.streams.catalogue import Published
 from recollect.streams.data import Dataset
 from recollect.streams.locate import find_folder, present
+from recollect.streams.published import Published
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,16 @@ def _check_part(entry: Published, part: str, y: NDArray[np.int64], expected: int
 
 def verify(entry: Published, data: Path | str | None = None) -> Verdict:
     """Find the data set, count its samples, hash its files."""
+    from recollect.streams.concepts.named import counted
     from recollect.streams.datasets import load_dataset
 
     try:
         folder = find_folder(entry, data) if entry.files else None
     except NotComputable as error:
         return Verdict(entry.name, None, False, None, str(error))
+    if entry.kind == "anomaly" and folder is not None:
+        right, message = counted(entry, folder)
+        return Verdict(entry.name, folder, right, None, message)
     try:
         found = load_dataset(entry.name, data=data)
     except RecollectError as error:

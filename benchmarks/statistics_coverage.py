@@ -4,7 +4,9 @@ By simulation at n = 3, 5, 10, 20 seeds: coverage of every interval on normal an
 intervals that other tools print; false positives of the paired tests; false alarms, detections and location
 errors of the plateau finder. Writes benchmarks/results/coverage.md and exits 1 when a promise is broken.
 
-    OMP_NUM_THREADS=1 python benchmarks/coverage.py
+    OMP_NUM_THREADS=1 python benchmarks/statistics_coverage.py
+
+(It is not called coverage.py because numba imports a module of that name, and would find this one.)
 
 Takes about three minutes of one core. With rliable installed beside recollect its own code is run as well.
 """
@@ -39,7 +41,7 @@ RESULT = Path(__file__).parent / "results" / "coverage.md"
 
 PAGE = """# Coverage, false positives, false alarms
 
-Written by `OMP_NUM_THREADS=1 python benchmarks/coverage.py`
+Written by `OMP_NUM_THREADS=1 python benchmarks/statistics_coverage.py`
 (recollect {version}, numpy {numpy}, scipy {scipy}, Python {python}).
 All numbers are per cent unless said otherwise; ours in bold.
 

@@ -1,0 +1,79 @@
+"""Readers of `.npz` files: ADBench's (X, y) and the concepts of pyCLAD's example."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.streams.concepts.checks import checked_features, checked_labels, nearest
+from recollect.streams.concepts.concepts import Concepts, concepts_from_parts
+from recollect.streams.concepts.generate import Rows
+
+_FIRST = "c0_train_data"
+
+
+def adbench_files(folder: Path) -> dict[str, Path]:
+    """The data sets in a folder of ADBench by name: `32_shuttle.npz` is shuttle."""
+    found = {}
+    for path in folder.glob("*.npz"):
+        match = re.fullmatch(r"(\d+)_(.+)", path.stem)
+        if match:
+            found[int(match[1]), match[2]] = path
+    return {name: path for (_, name), path in sorted(found.items())}
+
+
+def read_adbench(folder: Path, name: str) -> Rows:
+    """One data set of ADBench: X, and y with 1 for an anomaly; nothing says which rows are for testing."""
+    files = {known.lower(): path for known, path in adbench_files(folder).items()}
+    if name.lower() not in files:
+        raise UsageError(f"ADBench in {folder} has no data set {name!r}; {nearest(name, list(adbench_files(folder)))}")
+    path = files[name.lower()]
+    arrays = _load(path)
+    if not {"X", "y"} <= {*arrays}:
+        raise UsageError(f"{path} is not a file of ADBench: it holds {', '.join(arrays) or 'nothing'}, not X and y.")
+    x = checked_features(arrays["X"], f"X in {path.name}")
+    return Rows(name=f"adbench:{name.lower()}", x=x, y=checked_labels(arrays["y"], len(x), f"y in {path.name}"))
+
+
+def is_pyclad(path: Path) -> bool:
+    """Does the file hold concepts under the names c0_name, c0_train_data, c0_test_data, c0_test_labels, c1_...?"""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return f"{_FIRST}.npy" in file.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def read_pyclad(path: Path, name: str | None = None) -> Concepts:
+    """The concepts as they are, in their order; float64 stays float64.
+
+    pyCLAD's own examples are pickles of Python objects, which are not loaded here: what they hold is saved once
+    by `np.savez(path, c0_name=..., c0_train_data=..., c0_test_data=..., c0_test_labels=..., c1_name=...)`.
+    """
+    arrays = _load(path)
+    parts: list[tuple[str, Any, Any, Any]] = []
+    while f"c{len(parts)}_train_data" in arrays:
+        k = len(parts)
+        wanted = [f"c{k}_{what}" for what in ("name", "train_data", "test_data", "test_labels")]
+        missing = [key for key in wanted if key not in arrays]
+        if missing:
+            raise UsageError(f"{path} lacks {missing[0]}: a concept is {', '.join(wanted)}.")
+        title, train, test, labels = (arrays[key] for key in wanted)
+        parts.append((str(title), train, test, labels))
+    if not parts:
+        raise UsageError(f"{path} has no concepts: {_FIRST} is missing.")
+    return concepts_from_parts(parts, name=name or path.stem)
+
+
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {key: file[key] for key in file.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise UsageError(f"Cannot read {path} as an .npz file of plain arrays: {error}.") from None

@@ -1,0 +1,160 @@
+"""Concepts made of a table of labelled rows: the scenario generator of the lifelong anomaly detection papers.
+
+Faber, Corizzo, Sniezynski and Japkowicz (IEEE Access 12, 2024) cluster the normal rows by k-means; a cluster is
+a concept, anomalies are attached to it, 3/5 of its normal rows are for training, and the rest is tested together
+with the anomalies. For concepts by kind of attack, Fuhrman, Gungor and Rosing (CND-IDS, DAC 2025) share the
+normal rows out at random in equal parts and give each part one kind: what changes is the anomalies alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.streams.concepts.checks import checked_names
+from recollect.streams.concepts.clusters import attach, cluster, nearest_rows, unit_range
+from recollect.streams.concepts.concepts import Concepts, Index
+from recollect.streams.concepts.spec import SourceSpec
+from recollect.streams.order import permutation
+
+SHARE_SEED = 20230906
+TEST_FRACTION = 0.4
+N_CONCEPTS = 5
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows:
+    """Labelled rows of a source, before they are concepts.
+
+    `test` says which are test rows, where the source does; `fixed` that nothing else may split them, because
+    they are in the order of time. `group` is the place in `groups` of a row's concept, file or kind of attack;
+    -1 where a row has none.
+    """
+
+    name: str
+    x: NDArray[Any]
+    y: Index
+    test: Mask | None = None
+    fixed: bool = False
+    group: Index | None = None
+    groups: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") -> Concepts:
+    """The concepts of these rows: clusters, families, or groups that are concepts as they are.
+
+    >>> rows = Rows(name="toy", x=np.array([[0.0], [1], [2], [8], [9], [7]]), y=np.array([0, 0, 0, 0, 0, 1]))
+    >>> made = concepts_of_rows(rows, SourceSpec(n_concepts=2))
+    >>> made.train, made.test  # the anomaly, row 5, is nearest to the second cluster
+    ((array([0, 2]), array([3])), (array([1]), array([4, 5])))
+    """
+    how = spec.concepts or default
+    if how != "clusters" and (spec.n_concepts or spec.per_concept or spec.anomalies != "nearest"):
+        raise UsageError(f"n_concepts, per_concept and anomalies belong to concepts = clusters; here it is {how}.")
+    if rows.fixed and spec.per_concept:
+        raise UsageError(f"per_concept chooses among rows without an order; those of {rows.name} are in time.")
+    test = rows.test if rows.fixed or (spec.test_fraction is None and spec.per_concept is None) else None
+    # Anomalies of the training part are of use only where training may hold anomalies.
+    used = np.ones(len(rows.y), dtype=bool) if test is None else (rows.y == 0) | test | spec.contaminated
+    if how == "clusters":
+        names, where = _clusters(rows, spec, used, test)
+    elif how == "families":
+        names, where = _families(rows, used, test)
+    else:
+        names, where = _groups(rows)
+    if test is None:
+        test = _drawn_test(rows.y, where, spec)
+    trained = ~test & ((rows.y == 0) | spec.contaminated)
+    train = tuple(np.flatnonzero((where == k) & trained) for k in range(len(names)))
+    tested = tuple(_with_share(np.flatnonzero((where == k) & test), rows.y, spec, k) for k in range(len(names)))
+    x, notes = rows.x, rows.notes
+    if spec.unit_range:
+        x = unit_range(x, (where >= 0) & ~test & (rows.y == 0))
+        notes = (*notes, "features brought to 0 .. 1 by their range over all normal training rows")
+    return Concepts(
+        name=rows.name,
+        names=checked_names(names),
+        x_train=x,
+        y_train=rows.y,
+        x_test=x,
+        y_test=rows.y,
+        train=train,
+        test=tested,
+        columns=rows.columns,
+        notes=notes,
+    )
+
+
+def _clusters(rows: Rows, spec: SourceSpec, used: Mask, test: Mask | None) -> tuple[tuple[str, ...], Index]:
+    """Normal rows by the nearest centre, the largest cluster first; anomalies as the spec says."""
+    k = spec.n_concepts or N_CONCEPTS
+    normal = rows.y == 0
+    learned = normal if test is None else normal & ~test
+    points = unit_range(rows.x, learned)
+    centres = cluster(points[learned], k, f"the normal rows of {rows.name}")
+    where = np.full(len(rows.y), -1, dtype=np.int64)
+    where[normal] = nearest_rows(points[normal], centres)
+    if spec.per_concept is not None:
+        for c in range(k):
+            mine = np.flatnonzero(where == c)
+            far = np.argsort(((points[mine] - centres[c]) ** 2).sum(axis=1), kind="stable")[spec.per_concept :]
+            where[mine[far]] = -1
+    anomalies = np.flatnonzero(~normal & used)
+    if len(anomalies):
+        where[anomalies] = attach(points[anomalies], centres, spec.anomalies, rows.name)
+    return tuple(f"cluster {c}" for c in range(k)), where
+
+
+def _families(rows: Rows, used: Mask, test: Mask | None) -> tuple[tuple[str, ...], Index]:
+    """A concept a kind of attack; training and test rows that are normal are each dealt out in equal parts."""
+    if rows.group is None or not (rows.group[rows.y == 1] >= 0).any():
+        raise UsageError(f"{rows.name} does not say of which kind its anomalies are; use concepts = clusters.")
+    where = np.where(rows.y == 1, rows.group, -1)
+    for part, mask in enumerate((np.ones(len(where), dtype=bool),) if test is None else (~test, test)):
+        normal = np.flatnonzero((rows.y == 0) & mask)
+        shares = np.array_split(permutation(len(normal), SHARE_SEED, part), len(rows.groups))
+        for k, share in enumerate(shares):
+            where[normal[share]] = k
+    return rows.groups, np.where(used, where, -1)
+
+
+def _groups(rows: Rows) -> tuple[tuple[str, ...], Index]:
+    if rows.group is None:
+        raise UsageError(f"{rows.name} does not say which concept a row belongs to; use concepts = clusters.")
+    return rows.groups, rows.group
+
+
+def _drawn_test(y: Index, where: Index, spec: SourceSpec) -> Mask:
+    """A random draw of each concept's normal rows, always the same, and its anomalies.
+
+    Where training rows may be anomalies only the same part of the anomalies is tested.
+    """
+    fraction = TEST_FRACTION if spec.test_fraction is None else spec.test_fraction
+    test = np.zeros(len(y), dtype=bool)
+    for k in range(int(where.max()) + 1):
+        for label in (0, 1):
+            mine = np.flatnonzero((where == k) & (y == label))
+            if label == 1 and not spec.contaminated:
+                test[mine] = True
+            elif len(mine) > 1:
+                count = min(max(1, round(fraction * len(mine))), len(mine) - 1)
+                test[mine[permutation(len(mine), SHARE_SEED, 2 + label, k)[:count]]] = True
+    return test
+
+
+def _with_share(test: Index, y: Index, spec: SourceSpec, k: int) -> Index:
+    """The test rows with no more anomalies than the spec's share of them."""
+    if spec.anomaly_share is None:
+        return test
+    anomalies = test[y[test] == 1]
+    most = round((len(test) - len(anomalies)) * spec.anomaly_share / (1 - spec.anomaly_share))
+    drawn = anomalies[permutation(len(anomalies), SHARE_SEED, 4, k)[:most]]
+    return np.sort(np.concatenate([test[y[test] == 0], drawn]))

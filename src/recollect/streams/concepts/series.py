@@ -1,0 +1,131 @@
+"""Readers of labelled time series: SKAB and NAB. A sample is a window of rows, and the past is trained on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.streams.concepts.checks import checked_labels
+from recollect.streams.concepts.generate import Mask, Rows
+from recollect.streams.concepts.spec import SourceSpec
+from recollect.streams.concepts.tables import numbers, read_csv
+
+SKAB_FOLDERS = ("valve1", "valve2", "other")
+SKAB_TRAIN = 400
+NAB_WINDOW = 10
+# NAB's probationary period: 15 % of a series, but never more than 15 % of 5,000 rows.
+_PROBATION, _LONG = 0.15, 5000
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    folder: str
+    file: str
+    x: NDArray[Any]
+    y: NDArray[np.int64]
+    n_train: int
+
+
+def read_skab(folder: Path, spec: SourceSpec) -> Rows:
+    """The Skoltech Anomaly Benchmark: 8 sensors of a water circuit, a folder a kind of experiment.
+
+    The first 400 rows of an experiment are for training, as in the benchmark's own code, or those before
+    test_fraction. The run without anomalies is no concept: nothing in it could be found.
+    """
+    found = []
+    for name in SKAB_FOLDERS:
+        for path in sorted((folder / name).glob("*.csv"), key=lambda path: (len(path.stem), path.stem)):
+            table = read_csv(path, sep=";")
+            sensors = [column for column in table.columns if column not in ("datetime", "anomaly", "changepoint")]
+            if "anomaly" not in table.columns or not sensors:
+                raise UsageError(f"{path} is not a file of SKAB: it has no column 'anomaly', or no sensors.")
+            y = checked_labels(table["anomaly"].to_numpy(), len(table), f"'anomaly' in {path}")
+            n_train = SKAB_TRAIN if spec.test_fraction is None else round((1 - spec.test_fraction) * len(y))
+            found.append((sensors, _Series(name, path.stem, numbers(table, sensors, str(path)), y, n_train)))
+    columns = found[0][0]
+    if any(sensors != columns for sensors, _ in found):
+        raise UsageError(f"The files of SKAB have the same sensors; those in {folder} differ.")
+    return _rows("skab", [series for _, series in found], columns, spec, spec.window or 1)
+
+
+def read_nab(folder: Path, spec: SourceSpec) -> Rows:
+    """The Numenta Anomaly Benchmark: 58 series of one value, those with anomalies, a folder a kind of series.
+
+    A sample is the last 10 values (`window`); it is an anomaly if the last lies in a window of
+    labels/combined_windows.json. NAB's probationary period, the first 15 %, is for training, or what is before
+    test_fraction.
+    """
+    labels = folder / "labels" / "combined_windows.json"
+    try:
+        windows = json.loads(labels.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"Cannot read the label windows {labels}: {error}.") from None
+    found = []
+    for path in sorted((folder / "data").glob("*/*.csv")):
+        key = f"{path.parent.name}/{path.name}"
+        if not isinstance(windows, dict) or not windows.get(key):
+            continue
+        table = read_csv(path)
+        if not {"timestamp", "value"} <= {*table.columns}:
+            raise UsageError(f"{path} is not a series of NAB: it needs the columns timestamp and value.")
+        y = _in_windows(table["timestamp"].to_numpy(dtype="datetime64[us]"), windows[key])
+        part = _PROBATION * min(len(y), _LONG) if spec.test_fraction is None else (1 - spec.test_fraction) * len(y)
+        found.append(_Series(path.parent.name, path.stem, numbers(table, ["value"], str(path)), y, int(part)))
+    return _rows("nab", found, ["value"], spec, spec.window or NAB_WINDOW)
+
+
+def lagged(x: NDArray[Any], window: int) -> NDArray[Any]:
+    """Each row with those before it, the newest first; the first row that has all of them comes first.
+
+    >>> lagged(np.array([[1], [2], [3], [4]]), 3).tolist()
+    [[3, 2, 1], [4, 3, 2]]
+    """
+    n = len(x) - window + 1
+    return np.concatenate([x[window - 1 - lag : window - 1 - lag + n] for lag in range(window)], axis=1)
+
+
+def _rows(name: str, found: Sequence[_Series], columns: Sequence[str], spec: SourceSpec, window: int) -> Rows:
+    if not found:
+        raise UsageError(f"No labelled series of {name} were found in the folder. Unpack it again.")
+    by_file = spec.concepts == "files"
+    groups = tuple(dict.fromkeys(_concept(series, by_file) for series in found))
+    x, y, test, group = [], [], [], []
+    for series in found:
+        if len(series.y) < window + 1 or series.n_train < window:
+            raise UsageError(
+                f"window = {window} rows make a sample; {series.folder}/{series.file} has {len(series.y)} rows,"
+                f" of which {series.n_train} are for training. Give a smaller window."
+            )
+        x.append(lagged(series.x, window))
+        y.append(series.y[window - 1 :])
+        test.append(np.arange(window - 1, len(series.y)) >= series.n_train)
+        group.append(np.full(len(y[-1]), groups.index(_concept(series, by_file)), dtype=np.int64))
+    lags = [f"{column} -{lag}" if lag else column for lag in range(window) for column in columns]
+    return Rows(
+        name=name,
+        x=np.concatenate(x),
+        y=np.concatenate(y),
+        test=np.concatenate(test),
+        fixed=True,
+        group=np.concatenate(group),
+        groups=groups,
+        columns=tuple(lags),
+    )
+
+
+def _concept(series: _Series, by_file: bool) -> str:
+    return f"{series.folder}/{series.file}" if by_file else series.folder
+
+
+def _in_windows(time: NDArray[np.datetime64], windows: Iterable[Sequence[str]]) -> NDArray[np.int64]:
+    inside: Mask = np.zeros(len(time), dtype=bool)
+    for first, last in windows:
+        inside |= (time >= np.datetime64(first)) & (time <= np.datetime64(last))
+    return inside.astype(np.int64)

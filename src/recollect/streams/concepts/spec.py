@@ -1,0 +1,210 @@
+"""What a user may ask of an anomaly detection stream, checked before any data are read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.streams.order import checked_seed
+
+SCENARIOS = ("concept-aware", "concept-incremental", "concept-agnostic")
+ORDERS = ("natural", "random", "similarity")
+CONCEPTS = ("clusters", "families", "column", "folders", "files")
+ANOMALIES = ("nearest", "closest", "shuffled", "random")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConceptSpec:
+    """How concepts become a stream. Every function that makes one takes these as keywords.
+
+    Attributes
+    ----------
+    scenario : concept-aware (the concept is given in training and in testing), concept-incremental
+        (boundaries only) or concept-agnostic (neither; batches may hold parts of several concepts).
+    batch : rows in a batch; None is a whole visit. A concept-agnostic stream needs a number.
+    order : "natural" (the source's own), "random", "similarity" (from the first concept on, always the one
+        whose training mean is nearest), or a list of concept names; concepts left out of it are not used.
+    class_order_seed : the seed of a random order.
+    visits : how often the stream goes round the concepts; or the concepts visited one after the other, as
+        names or as places in the order: [0, 1, 0, 2]. A concept's training rows are shared out over its visits
+        in equal parts, in their order.
+    subset : at most so many training rows a concept; or {"train": n, "test": m}. Always the same random draw.
+    standardize : from every feature take its mean over the first visit's training rows, and divide by their
+        deviation. Later visits are not looked at.
+    shuffle : whether the rows of a visit come in an order that the run's seed chose, not in their own.
+
+    >>> ConceptSpec(scenario="concept-agnostic")
+    Traceback (most recent call last):
+    ...
+    recollect.errors.UsageError: A concept-agnostic stream comes in batches of a fixed size; give batch, a whole \
+number, such as 256.
+    """
+
+    scenario: str = "concept-incremental"
+    batch: int | None = None
+    order: str | tuple[int | str, ...] = "natural"
+    class_order_seed: int = 0
+    visits: int | tuple[int | str, ...] = 1
+    subset: int | Mapping[str, int] | None = None
+    standardize: bool = False
+    shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of("scenario", self.scenario, SCENARIOS)
+        if self.batch is not None:
+            _at_least_one("batch", self.batch)
+        elif self.scenario == "concept-agnostic":
+            raise UsageError(
+                "A concept-agnostic stream comes in batches of a fixed size; give batch, a whole number, such as 256."
+            )
+        if isinstance(self.order, str):
+            _one_of("order", self.order, ORDERS, also=", or a list of concept names")
+        else:
+            _names("order", self.order)
+        if isinstance(self.visits, tuple):
+            _names("visits", self.visits)
+        else:
+            _at_least_one("visits", self.visits)
+        checked_seed(self.class_order_seed)
+        for part, count in self._limits().items():
+            if part not in ("train", "test"):
+                raise UsageError(f"subset limits the 'train' and 'test' rows of a concept; got {part!r}.")
+            if count is not None:
+                _at_least_one(f"subset ({part})", count)
+        _switches(self, "standardize", "shuffle")
+
+    def limit(self, part: str) -> int | None:
+        """At most how many rows a concept the part "train" or "test" may have; None: all."""
+        return self._limits().get(part)
+
+    def _limits(self) -> Mapping[str, int | None]:
+        return self.subset if isinstance(self.subset, Mapping) else {"train": self.subset}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSpec:
+    """How a source's rows become concepts. Which of these a source takes depends on what it holds.
+
+    Attributes
+    ----------
+    concepts : clusters of the normal rows (k-means); families, one kind of attack each; column, a column says
+        it; folders or files. None is the source's own way.
+    n_concepts : how many clusters; 5 if not given.
+    anomalies : which cluster an anomaly belongs to: "nearest", the one whose centre is nearest; "closest", the
+        anomalies are clustered too and each concept takes the nearest group left; "shuffled", such groups are
+        dealt out at random; "random", the anomalies themselves are. The last three are those of Faber et
+        al. 2024 (CC, CR and R).
+    per_concept : of each cluster only the so many normal rows nearest its centre. The source's own training
+        and test rows are then split anew, as with test_fraction.
+    test_fraction : which part of a concept's normal rows is for testing, with all its anomalies. None is the
+        source's own split, and 0.4 where it has none.
+    anomaly_share : at most this part of a concept's test rows are anomalies, a fixed draw of them.
+    contaminated : training rows keep their anomalies. By default only normal rows are trained on.
+    unit_range : every feature brought to 0 .. 1 by its range over all normal training rows, those of later
+        concepts too, like a sensor whose range is known. None is the source's own way.
+    window : for series: how many rows, up to and including the current one, make a sample.
+    concept_column, label_column, time_column, split_column, features : for tables: the columns that hold the
+        concept, the label (0 normal, 1 anomaly), the time and "train" or "test"; the columns that are features.
+
+    >>> SourceSpec(concepts="clusters", n_concepts=0)
+    Traceback (most recent call last):
+    ...
+    recollect.errors.UsageError: n_concepts is a whole number of at least 1; got 0.
+    """
+
+    concepts: str | None = None
+    n_concepts: int | None = None
+    anomalies: str = "nearest"
+    per_concept: int | None = None
+    test_fraction: float | None = None
+    anomaly_share: float | None = None
+    contaminated: bool = False
+    unit_range: bool | None = None
+    window: int | None = None
+    concept_column: str = "concept"
+    label_column: str = "label"
+    time_column: str | None = None
+    split_column: str | None = None
+    features: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.concepts is not None:
+            _one_of("concepts", self.concepts, CONCEPTS)
+        _one_of("anomalies", self.anomalies, ANOMALIES)
+        for option in ("n_concepts", "per_concept", "window"):
+            if getattr(self, option) is not None:
+                _at_least_one(option, getattr(self, option))
+        for option in ("test_fraction", "anomaly_share"):
+            value = getattr(self, option)
+            if value is not None and not (_is_number(value) and 0 < value < 1):
+                raise UsageError(f"{option} is a fraction between 0 and 1; got {value!r}.")
+        _switches(self, "contaminated")
+        if self.unit_range is not None:
+            _switches(self, "unit_range")
+        for option in ("concept_column", "label_column", "time_column", "split_column"):
+            if not isinstance(getattr(self, option), str | None):
+                raise UsageError(f"{option} is the name of a column; got {getattr(self, option)!r}.")
+        if self.features is not None:
+            _names("features", self.features)
+
+
+def concept_options() -> list[str]:
+    """The names of all options of anomaly detection streams.
+
+    >>> concept_options()[:3]
+    ['scenario', 'batch', 'order']
+    """
+    return [field.name for spec in (ConceptSpec, SourceSpec) for field in fields(spec)]
+
+
+def read_options(options: Mapping[str, Any], what: str = "A concept stream") -> tuple[ConceptSpec, SourceSpec]:
+    """The two specs with these options; lists may stand for tuples.
+
+    >>> read_options({"ordre": "random"})
+    Traceback (most recent call last):
+    ...
+    recollect.errors.UsageError: A concept stream has no option 'ordre'; did you mean 'order'?
+    """
+    known = concept_options()
+    for option in options:
+        if option not in known:
+            near = difflib.get_close_matches(str(option), known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
+            raise UsageError(f"{what} has no option {option!r}; {hint}")
+    own = {field.name for field in fields(ConceptSpec)}
+    presented: dict[str, Any] = {}
+    made: dict[str, Any] = {}
+    for key, value in options.items():
+        (presented if key in own else made)[key] = tuple(value) if isinstance(value, list) else value
+    return ConceptSpec(**presented), SourceSpec(**made)
+
+
+def _one_of(option: str, value: Any, allowed: tuple[str, ...], also: str = "") -> None:
+    if value not in allowed:
+        near = difflib.get_close_matches(str(value), allowed, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"{option} is one of {', '.join(allowed)}{also}; got {value!r}.{hint}")
+
+
+def _at_least_one(option: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{option} is a whole number of at least 1; got {value!r}.")
+
+
+def _names(option: str, value: Any) -> None:
+    right = isinstance(value, tuple) and value and all(isinstance(name, int | str) for name in value)
+    if not right:
+        raise UsageError(f"{option} is a list of names, not empty; got {value!r}.")
+
+
+def _switches(spec: Any, *options: str) -> None:
+    for option in options:
+        if not isinstance(getattr(spec, option), bool):
+            raise UsageError(f"{option} is true or false; got {getattr(spec, option)!r}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,198 @@
+"""Streams from tables: a pandas DataFrame, a `.csv` or an `.npz` file with a concept and a label a row."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import MissingExtra, UsageError
+from recollect.streams.concepts.build import build
+from recollect.streams.concepts.checks import checked_features, checked_labels, nearest
+from recollect.streams.concepts.concepts import Concepts
+from recollect.streams.concepts.generate import TEST_FRACTION, Rows, concepts_of_rows
+from recollect.streams.concepts.spec import SourceSpec, read_options
+from recollect.streams.stream import Stream
+
+
+def stream_from_table(table: Any, *, name: str | None = None, **options: Any) -> Stream:
+    """A stream over the rows of a DataFrame, or of a `.csv` or `.npz` file given by its path.
+
+    The columns are named by `concept_column` (needed unless concepts = "clusters"), `label_column`,
+    `time_column`, `split_column` and `features` (all others, if not given). Training rows are the normal ones,
+    unless `contaminated`. Where `split_column` does not say "train" or "test", `test_fraction` (0.4) of each
+    concept's normal rows is tested, with all its anomalies: the last rows where there is a time, else a fixed
+    draw. With a time the rows of a concept are in its order, and concepts by when they begin; without, as they
+    stand. An `.npz` file holds X, and y and the concept as arrays. The other options are those of `ConceptSpec`
+    and `SourceSpec`.
+
+    >>> import pandas
+    >>> table = pandas.DataFrame({"load": [1.0, 2, 3, 40, 5, 6], "plant": list("aaabbb"), "label": [0, 0, 1, 0, 0, 1]})
+    >>> stream = stream_from_table(table, concept_column="plant", test_fraction=0.5)
+    >>> [(task.name, len(task.train), len(task.test)) for task in stream.tasks]
+    [('a', 1, 2), ('b', 1, 2)]
+    """
+    spec, source = read_options(options, "A stream of a table")
+    return build(concepts_from_table(table, source, name=name), spec)
+
+
+def concepts_from_table(table: Any, spec: SourceSpec, name: str | None = None) -> Concepts:
+    """The concepts of a table (see `stream_from_table`)."""
+    if spec.window is not None or spec.concepts in ("folders", "files", "families"):
+        raise UsageError("The concepts of a table are a column or clusters, and its rows are samples as they are.")
+    if isinstance(table, str | Path):
+        name = name or Path(table).stem
+        table = _frame_of_npz(Path(table), spec) if str(table).endswith(".npz") else read_csv(table)
+    elif not hasattr(table, "columns") or not hasattr(table, "to_numpy"):
+        raise UsageError(f"A table is a pandas DataFrame or the path of a .csv or .npz file; got {type(table)}.")
+    return concepts_of_rows(_rows(table, spec, name or "table"), spec, default="column")
+
+
+def read_csv(path: Path | str, **options: Any) -> Any:
+    """The DataFrame in a csv file; commas, semicolons or tabs, as its first line has them."""
+    pandas = _pandas()
+    try:
+        if "sep" not in options:
+            with open(path, encoding="utf-8-sig") as file:
+                options["sep"] = max(",;\t", key=file.readline().count)
+        table = pandas.read_csv(path, encoding="utf-8-sig", **options)
+    except OSError as error:
+        raise UsageError(f"Cannot read {path}: {error.strerror}.") from None
+    except pandas.errors.EmptyDataError:
+        raise UsageError(f"{path} is empty; expected a table with a line of column names.") from None
+    except (UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"Cannot read {path} as a csv table: {str(error).strip()}.") from None
+    return table
+
+
+def numbers(table: Any, columns: Sequence[str], what: str) -> NDArray[Any]:
+    """These columns as an array of finite numbers, float32 if all of them are."""
+    strange = [str(column) for column in columns if table[column].dtype.kind not in "buif"]
+    if strange:
+        shown = ", ".join(map(repr, strange[:5])) + (", ..." if len(strange) > 5 else "")
+        raise UsageError(
+            f"Features are numbers; {shown} of {what} hold something else. Name the columns that are features"
+            " (features = [...]), or turn these into numbers first (one column a value, say)."
+        )
+    kind = np.float32 if all(table[column].dtype == np.float32 for column in columns) else np.float64
+    return checked_features(table[list(columns)].to_numpy(dtype=kind), what, [str(column) for column in columns])
+
+
+def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
+    if not len(table):
+        raise UsageError(f"{name} has no rows; a stream needs some of every concept.")
+    by_column = spec.concepts != "clusters"
+    special = {
+        "concept_column": spec.concept_column if by_column else None,
+        "label_column": spec.label_column,
+        "time_column": spec.time_column,
+        "split_column": spec.split_column,
+    }
+    known = [str(column) for column in table.columns]
+    asked = [(f"{option} =", column) for option, column in special.items() if column is not None]
+    for option, column in [*asked, *(("the feature", column) for column in spec.features or ())]:
+        if column not in known:
+            raise UsageError(f"{name} has no column for {option} {column!r}; {nearest(column, known)}")
+    table = table.set_axis(known, axis=1)
+    twice = next((column for column in known if known.count(column) > 1), None)
+    if twice is not None:
+        raise UsageError(f"Columns of {name} have names of their own; {twice!r} comes twice.")
+    taken = {*special.values(), *([spec.concept_column] if not by_column else [])}
+    features = [str(c) for c in spec.features or (column for column in known if column not in taken)]
+    if spec.time_column is not None:
+        table = table.iloc[np.argsort(_time(table[spec.time_column], name), kind="stable")]
+    x = numbers(table, features, name)
+    y = checked_labels(table[spec.label_column].to_numpy(), len(x), f"the column {spec.label_column!r} of {name}")
+    groups: tuple[str, ...] = ()
+    group = test = None
+    if by_column:
+        group, groups = _coded(table[spec.concept_column], name)
+    if spec.split_column is not None:
+        test = _split(table[spec.split_column], name)
+    elif spec.time_column is not None and by_column and group is not None:
+        test = _last(group, len(groups), TEST_FRACTION if spec.test_fraction is None else spec.test_fraction)
+    fixed = test is not None
+    return Rows(name=name, x=x, y=y, test=test, fixed=fixed, group=group, groups=groups, columns=tuple(features))
+
+
+def _coded(column: Any, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The concept of each row as a number, in the order of first rows."""
+    if column.isna().any():
+        raise UsageError(
+            f"Every row has a concept; {column.isna().sum():,} rows of {name} have none in {column.name!r}."
+        )
+    codes, values = _pandas().factorize(column)
+    return codes.astype(np.int64), tuple(str(value) for value in values)
+
+
+def _split(column: Any, name: str) -> NDArray[np.bool_]:
+    values = column.to_numpy()
+    if not np.isin(values, ("train", "test")).all():
+        strange = next(value for value in values.tolist() if value not in ("train", "test"))
+        raise UsageError(f"{column.name!r} of {name} says 'train' or 'test'; got {strange!r}.")
+    return np.asarray(values == "test")
+
+
+def _last(group: NDArray[np.int64], n_groups: int, fraction: float) -> NDArray[np.bool_]:
+    """The last part of each group's rows."""
+    test = np.zeros(len(group), dtype=bool)
+    for k in range(n_groups):
+        mine = np.flatnonzero(group == k)
+        test[mine[len(mine) - round(fraction * len(mine)) :]] = True
+    return test
+
+
+def _time(column: Any, name: str) -> NDArray[Any]:
+    if column.dtype.kind not in "buifM":
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # pandas guesses row by row where it finds no common form
+                column = _pandas().to_datetime(column)
+        except (ValueError, TypeError, UserWarning):
+            raise UsageError(
+                f"{column.name!r} of {name} is a time: numbers, or dates of one form such as 2020-03-09 10:34:33; got"
+                f" {column.iloc[0]!r}."
+            ) from None
+    if column.isna().any():
+        raise UsageError(f"Every row has a time; {column.isna().sum():,} rows of {name} have none in {column.name!r}.")
+    return np.asarray(column.to_numpy())
+
+
+def _frame_of_npz(path: Path, spec: SourceSpec) -> Any:
+    """X a column a feature, named by number, and the arrays that the spec names; y may stand for the label."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise UsageError(f"Cannot read {path} as an .npz file of plain arrays: {error}.") from None
+    x = next((arrays[key] for key in ("X", "x") if key in arrays), None)
+    if x is None or x.ndim != 2:
+        raise UsageError(
+            f"{path} holds X, a row a sample and a column a feature; it has {', '.join(arrays) or 'nothing'}."
+        )
+    if spec.label_column not in arrays and "y" in arrays:
+        arrays[spec.label_column] = arrays["y"]
+    single = {key: value for key, value in arrays.items() if key not in ("X", "x", "y") and value.shape == (len(x),)}
+    if spec.concepts is None and spec.concept_column not in single:
+        raise UsageError(
+            f"{path} has no array {spec.concept_column!r} with a concept a row; give it, or concepts = clusters to make"
+            " concepts of the normal rows."
+        )
+    frame = _pandas().DataFrame({str(k): column for k, column in enumerate(x.T)})
+    wanted = (spec.concept_column, spec.label_column, spec.time_column, spec.split_column)
+    return frame.assign(**{key: value for key, value in single.items() if key in wanted})
+
+
+def _pandas() -> ModuleType:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra.of("pandas", "anomaly") from None
+    module: ModuleType = pandas
+    return module

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from recollect.errors import UsageError
+from recollect.streams import concept_stream
+from recollect.streams.concepts.arrays import adbench_files, is_pyclad, read_adbench, read_pyclad
+from tests.streams.concepts.files import write_adbench, write_pyclad
+
+
+def test_adbench(tmp_path):
+    write_adbench(tmp_path / "a")
+    assert list(adbench_files(tmp_path / "a")) == ["cardio", "magic.gamma", "shuttle"]
+    rows = read_adbench(tmp_path / "a", "Shuttle")
+    assert (rows.name, rows.x.shape, int(rows.y.sum()), rows.test) == ("adbench:shuttle", (80, 3), 10, None)
+    with pytest.raises(UsageError, match="no data set 'shutle'; did you mean 'shuttle'"):
+        read_adbench(tmp_path / "a", "shutle")
+    np.savez(tmp_path / "a" / "9_odd.npz", data=[1])
+    with pytest.raises(UsageError, match="not a file of ADBench: it holds data"):
+        read_adbench(tmp_path / "a", "odd")
+
+
+def test_pyclad_is_passed_through_exactly(tmp_path):
+    path = tmp_path / "x_plain.npz"
+    arrays = write_pyclad(path)
+    assert is_pyclad(path)
+    stream = concept_stream(read_pyclad(path))
+    assert [task.name for task in stream.tasks] == ["Cluster_0", "Cluster_1", "Cluster_2"]
+    for k, batch in enumerate(stream.batches(seed=3)):
+        assert batch.x.dtype == np.float64
+        assert (batch.x == arrays[f"c{k}_train_data"]).all()
+        x, y = stream.test_of(k)
+        assert (x == arrays[f"c{k}_test_data"]).all()
+        assert (y == arrays[f"c{k}_test_labels"]).all()
+
+
+def test_pyclad_that_is_not(tmp_path):
+    arrays = write_pyclad(tmp_path / "p.npz")
+    del arrays["c1_test_labels"]
+    np.savez(tmp_path / "half.npz", **arrays)
+    with pytest.raises(UsageError, match="lacks c1_test_labels: a concept is c1_name, c1_train_data"):
+        read_pyclad(tmp_path / "half.npz")
+    np.savez(tmp_path / "other.npz", X=[1])
+    assert not is_pyclad(tmp_path / "other.npz")
+    assert not is_pyclad(tmp_path / "absent.npz")
+    with pytest.raises(UsageError, match="has no concepts: c0_train_data is missing"):
+        read_pyclad(tmp_path / "other.npz")
+    np.save(tmp_path / "pickled.npy", np.array([{"name": "a"}], dtype=object), allow_pickle=True)
+    with pytest.raises(UsageError, match="plain arrays"):
+        read_pyclad(tmp_path / "pickled.npy")
