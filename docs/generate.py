@@ -20,7 +20,7 @@ from recollect.metrics.card import ALIASES
 
 DOCS = Path(__file__).parent
 BENCHMARKS = DOCS.parent / "benchmarks" / "results"
-RESULTS = {"peers": "who-prints-what.md", "coverage": "coverage.md"}
+RESULTS = {"peers": "who-prints-what.md", "coverage": "coverage.md", "against_pyclad": "beside-pyclad.md"}
 NOTICE = "<!-- Made by docs/generate.py; edit its source, not this page. -->\n\n"
 
 

@@ -1,4 +1,4 @@
-"""Runs made up for the tests of reports: several learners, seeds and tasks, with restricted counts."""
+"""Runs made up for the tests of reports: class-incremental ones with restricted counts, and detectors on concepts."""
 
 from __future__ import annotations
 
@@ -84,6 +84,86 @@ def make_groups(
         make_run(learner, seed, T, keep=keep, harder=harder, stream=stream)
         for stream in streams
         for learner, (keep, harder) in learners.items()
+        for seed in range(seeds)
+    ]
+    return group(attach_joint(runs))
+
+
+CONCEPTS = ("web", "dos", "probe", "r2l", "u2r")
+# Twelve batches over five concepts: the second and the third end within one batch.
+BATCHES = {0: 2, 1: 4, 2: 4, 3: 8, 4: 11}
+# Which concept each visit is to: three of five come again, two of the visits after all have been learned.
+VISITS = (0, 1, 2, 0, 3, 1, 4, 0, 2)
+_SCENARIOS = {"concepts": "concept-aware", "visits": "concept-incremental", "batches": "concept-agnostic"}
+
+
+def make_detector(
+    learner: str,
+    seed: int,
+    *,
+    keep: float = 0.9,
+    rows: str = "concepts",
+    scenario: str = "",
+    stream: str = "nsl_kdd",
+    one_class: str | None = None,
+) -> Run:
+    """A detector's run, scored by ROC-AUC with the others beside it; `rows` are concepts, batches or visits.
+
+    The untrained detector gives no scores, and the concept `one_class` has none in any row.
+    """
+    rng = np.random.default_rng([seed, *learner.encode(), *rows.encode()])
+    T = len(CONCEPTS)
+    ends: dict[str, list[int]] = {
+        "concepts": list(range(T)),
+        "batches": [BATCHES[j] for j in range(T)],
+        "visits": [VISITS.index(j) for j in range(T)],
+    }
+    learned_at, S = ends[rows], {"concepts": T, "batches": 12, "visits": len(VISITS)}[rows]
+    reasons = {one_class: "its test set holds normal samples only"} if one_class else {}
+    made = [Row(-1, step=0, score=(None,) * T, extra={"reason": "the learner has learned nothing yet"})]
+    for i in range(S):
+        auc: list[float | None] = []
+        for j, name in enumerate(CONCEPTS):
+            last = max((v for v in range(i + 1) if VISITS[v] == j), default=-1) if rows == "visits" else learned_at[j]
+            level = 0.5 + 0.45 * keep ** (i - last) if 0 <= last <= i else 0.6 + 0.02 * j
+            auc.append(None if name == one_class else round(float(np.clip(level + 0.01 * rng.normal(), 0, 1)), 4))
+        others = {
+            name: [None if v is None else round(v * share, 4) for v in auc]
+            for name, share in (("average_precision", 0.8), ("f1", 0.6))
+        }
+        after = sum(end <= i for end in learned_at) - 1
+        extra = {"scores": others, **({"reasons": reasons} if reasons else {})}
+        is_end = rows != "batches"
+        made.append(Row(after, step=(i + 1) * 500, task_end=is_end, score=tuple(auc), extra=extra))
+    return Run(
+        learner=learner,
+        stream=stream,
+        seed=seed,
+        seeds=derive(seed),
+        tasks=tuple(Task(name, n_samples=200, classes=(name,)) for name in CONCEPTS),
+        rows=tuple(made),
+        scenario=scenario or _SCENARIOS[rows],
+        online=True,
+        metric="roc_auc",
+        learned_at=None if rows == "concepts" else dict(enumerate(learned_at)),
+        data_hash="cd" * 32,
+        status="finished",
+        learner_config={"detector": learner.partition("-")[2]},
+        timings={"train_seconds": 3.0 + seed, "evaluate_seconds": 1.0},
+        cost={"stored_samples": 500 if learner.startswith("replay") else 0},
+    )
+
+
+def make_detectors(
+    seeds: int = 5, rows: Sequence[str] = ("concepts",), one_class: str | None = None
+) -> tuple[Group, ...]:
+    """Three strategies with two detectors, on a stream for each kind of rows."""
+    strategies = {"naive": 0.55, "replay": 0.85, "cumulative": 0.99}
+    runs = [
+        make_detector(f"{strategy}-{detector}", seed, keep=keep - less, rows=kind, one_class=one_class)
+        for kind in rows
+        for strategy, keep in strategies.items()
+        for detector, less in (("IForest", 0.0), ("ECOD", 0.06))
         for seed in range(seeds)
     ]
     return group(attach_joint(runs))

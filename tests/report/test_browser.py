@@ -17,7 +17,8 @@ import pytest
 from recollect.report.gather import gather
 from recollect.report.page import build_page
 from recollect.runs import Row, Run, Task, group
-from tests.report.samples import make_groups, make_run
+from tests.report.samples import make_detectors, make_groups, make_run
+from tests.report.test_anomaly import ALL_ROWS, ALLOWED, FOREIGN
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -282,3 +283,61 @@ def test_without_a_script_the_words_and_tables_are_there(open_page: Any, html: s
     assert "er has the highest average accuracy" in made.text("#answer")
     assert made.page.locator("table.learners tbody tr").count() == 3
     assert made.page.locator("math").count() > 30
+
+
+def test_detectors_are_drawn_in_their_own_words(open_page: Any, screenshots: Path) -> None:
+    made = open_page(build_page(gather(make_detectors(rows=ALL_ROWS))))
+    page = made.page
+    page.set_viewport_size({"width": 1280, "height": page.evaluate("document.documentElement.scrollHeight")})
+    page.wait_for_timeout(400)
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.evaluate("document.querySelectorAll('.source').forEach(one => one.remove())")
+    page.wait_for_timeout(200)
+    spoken = page.evaluate("[...document.querySelectorAll('[aria-label]')].map(e => e.ariaLabel).join(' ')")
+    drawn = page.evaluate("[...document.querySelectorAll('svg text')].map(e => e.textContent).join(' ')")
+    text = f"{made.text('body')} {spoken} {drawn}".replace(ALLOWED, "")
+    assert FOREIGN.findall(text) == []
+    assert {"concepts learned", "visits", "batches"} <= set(page.locator(".curves svg text").all_text_contents())
+    page.screenshot(path=str(screenshots / "detectors.png"))
+    assert made.is_quiet()
+
+
+def test_rows_that_are_batches(open_page: Any) -> None:
+    made = open_page(build_page(gather(make_detectors(rows=["batches"], one_class="r2l"))))
+    canvas = made.page.locator(".matrices canvas[aria-label^='Score matrix of naive-ECOD: 12 rows, 5 concepts']")
+    canvas.scroll_into_view_if_needed()
+    made.page.wait_for_timeout(100)
+    canvas.focus()
+    made.page.keyboard.press("ArrowRight")
+    assert "after batch 1, on 1 (web)" in made.text("#tip")
+    for _ in range(4):
+        made.page.keyboard.press("ArrowDown")
+    assert "after batch 5 (dos, probe learned), on 1 (web)" in made.text("#tip")
+    for _ in range(3):
+        made.page.keyboard.press("ArrowRight")
+    assert "no ROC-AUC: its test set holds normal samples only" in made.text("#tip")
+    chart = made.page.locator(".curves svg.chart").first
+    chart.scroll_into_view_if_needed()
+    chart.focus()
+    made.page.keyboard.press("Home")
+    assert made.text("#tip") == "after batch 1"
+    assert made.page.locator(".curves svg.chart").first.locator("line.learned").count() == 4
+    assert made.is_quiet()
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone", "print"])
+def test_a_page_of_detectors_fits_every_reader(open_page: Any, screenshots: Path, look: str) -> None:
+    options: dict[str, Any] = {"color_scheme": "dark" if look == "dark" else "light"}
+    if look == "phone":
+        options["viewport"] = {"width": 390, "height": 844}
+    made = open_page(build_page(gather(make_detectors(rows=["visits"]))), **options)
+    page = made.page
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if look == "print":
+        page.pdf(path=str(screenshots / "detectors-print.pdf"), format="A4", print_background=True)
+    else:
+        height = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": page.viewport_size["width"], "height": height})
+        page.wait_for_timeout(300)
+        page.screenshot(path=str(screenshots / f"detectors-{look}.png"))
+    assert made.is_quiet()

@@ -12,10 +12,9 @@ from recollect.errors import NotComputable
 from recollect.metrics import registry
 from recollect.report.columns import cost_columns, metric_columns
 from recollect.report.comparison import compare
-from recollect.report.contents import Words
 from recollect.report.gather import SHOWN_FIRST, gather
-from recollect.report.pairs import COMPARED
 from recollect.report.summary import summarise
+from recollect.report.words import Words, focus_of
 from recollect.runs import Group, Run, group, load
 from tests.report.samples import make_groups, make_run
 
@@ -81,10 +80,12 @@ def test_foreign_errors_are_ignored() -> None:
         assert gather(group([replace(run, rows=rows)])).streams[0].learners[0].errors is None
 
 
-def test_every_definition_has_a_column() -> None:
-    ids = [id for column in metric_columns(Words()) for id in column.ids]
+@pytest.mark.parametrize("words", [Words(), Words("concept", "concepts", "F1")])
+def test_every_definition_has_a_column(words: Words) -> None:
+    ids = [id for column in metric_columns(words) for id in column.ids]
+    focus = focus_of([words])
     assert sorted(ids) == sorted(registry.all_ids())
-    assert set(COMPARED) <= set(ids)
+    assert {*focus.compared, *focus.shown, focus.headline, focus.bwt, focus.fwt} <= set(ids)
 
 
 def test_columns_without_values_are_dropped_with_the_reason() -> None:
@@ -212,6 +213,8 @@ def test_imported_results_alone_and_their_words() -> None:
     avalanche, roc, accuracy = gather(imported()).streams
     assert (avalanche.words.task, roc.words.task, roc.words.score) == ("task", "concept", "ROC-AUC")
     assert accuracy.words.score == "accuracy"
-    why = next(r.why for r in roc.refusals if "raa.michel2023" in r.what)
-    assert why == "concepts bring no new classes, so the question does not become harder"
+    assert roc.why_not("raa") == (
+        "the score is ROC-AUC of concepts, and its difficulty does not follow from a number of classes"
+    )
+    assert avalanche.why_not("raa") is None or "n_classes" in (avalanche.why_not("raa") or "")
     assert roc.learners[0].seeds == (7,)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from recollect.report.contents import Number, Pair, PairTable, Words
+from recollect.report.contents import Number, Pair, PairTable
 from recollect.report.lead import who_is_ahead
 from recollect.report.prose import Name
+from recollect.report.words import Words
 from tests.report.test_sentences import NAN, WORDS, number, said
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from recollect.report.contents import Bend, Number, Words
+from recollect.report.contents import Bend, Number
 from recollect.report.gather import gather
 from recollect.report.prose import Sentence
 from recollect.report.sentences import _forgotten as forgotten
 from recollect.report.sentences import answer, who_stopped
+from recollect.report.words import Words
 from tests.report.samples import make_groups
 
 NAN = float("nan")

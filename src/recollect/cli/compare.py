@@ -12,13 +12,17 @@ from recollect.report.comparison import PLATEAU_CURVE, Comparison, StreamCompari
 from recollect.report.comparison import compare as compare_groups
 from recollect.report.summary import number
 from recollect.report.text import Table, interval, shown
+from recollect.report.words import words_for
 from recollect.stats import Plateau
 
 
 @options.takes_inputs
 def compare(
     paths: options.Paths,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="The metric to compare by: an id.")] = "acc.average",
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", "-m", help="The metric to compare by: an id; acc.average, of concepts CA."),
+    ] = None,
     unpaired: Annotated[
         bool, typer.Option("--unpaired", help="Compare learners that were not run with the same seeds.")
     ] = False,
@@ -42,10 +46,11 @@ def compare(
     Example: recollect compare runs/demo -m forgetting.chaudhry2018
     """
     format = output.one_format(json=as_json, csv=as_csv, md=as_md, latex=as_latex)
+    asked = registry.get(metric) if metric else None
     groups = inputs.groups(paths)
     made = compare_groups(
         groups,
-        registry.get(metric),
+        asked or registry.get(options.focus_on(groups).headline),
         unpaired=unpaired,
         different_streams=different_streams,
         method=method,
@@ -92,12 +97,13 @@ def _learners(stream: StreamComparison, id: str) -> Table:
             )
         )
     columns = ("learner", id, "95 % interval", "sd", "n", "RAA over tasks", "undefined because")
+    words = words_for(stream.lines[0].group)
     keep = [c for c in range(len(columns)) if c < 5 or any(row[c] for row in rows)]
     return Table(
         tuple(columns[c] for c in keep),
         tuple(tuple(row[c] for c in keep) for row in rows),
         right=(1, 2, 3, 4),
-        title=stream.stream,
+        title=f"{stream.stream}, {words.score}" if words.is_concepts else stream.stream,
     )
 
 

@@ -26,7 +26,10 @@ def figure(
     learner: Annotated[
         list[str] | None, typer.Option("--learner", help="Only this learner; may be given several times.")
     ] = None,
-    metric: Annotated[str, typer.Option("--metric", "-m", help="What `compare` compares by: an id.")] = "acc.average",
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", "-m", help="What `compare` compares by: an id; acc.average, of concepts CA."),
+    ] = None,
     *,
     inputs: options.Inputs,
 ) -> None:
@@ -37,7 +40,7 @@ def figure(
 
     Example: recollect figure aa-raa runs/demo -o aa.pdf --width one
     """
-    from recollect.report.figures import make_figure, save_figure
+    from recollect.report.figures import left_out, make_figure, save_figure
     from recollect.report.gather import gather
 
     inches = _width(width)
@@ -57,6 +60,9 @@ def figure(
         there = ", ".join(one.key for one in chosen)
         raise UsageError(f"a figure shows one stream: choose one with --stream; there are {there}.")
     save_figure(make_figure(name, chosen[0], width=inches, metric=metric), out)
+    lacking = left_out(name, chosen[0])
+    if lacking is not None:
+        options.say(lacking)
     typer.echo(str(out))
 
 

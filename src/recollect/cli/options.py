@@ -14,7 +14,9 @@ import typer
 
 from recollect.errors import UsageError
 from recollect.metrics import Metric, registry
+from recollect.report.words import Focus, focus_of, score_name, words_for
 from recollect.runs import Group, Run, attach_joint, group, load
+from recollect.runs.leaving_out import without as leave_out
 
 Metrics = Annotated[
     list[str] | None,
@@ -32,19 +34,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 AsMarkdown = Annotated[bool, typer.Option("--md", help="Print a Markdown table.")]
 AsLatex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
-
-# What `score` shows when it is not told: the core of the three documents, and the split.
-DEFAULT_METRICS = (
-    "acc.average",
-    "acc.incremental",
-    "forgetting.chaudhry2018",
-    "bwt.lopezpaz2017",
-    "fwt.lopezpaz2017",
-    "raa.michel2023",
-    "raf.michel2023",
-    "split.lost",
-    "split.confusion",
-)
 
 
 @dataclass(frozen=True)
@@ -66,6 +55,14 @@ class Inputs:
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="The scores of a matrix file are errors (RMSE, loss).")
     ] = False
+    target: Annotated[
+        str | None,
+        typer.Option(help="Which score of detectors to read, of those that the runs hold: roc_auc, f1, ..."),
+    ] = None
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="A concept to leave out, such as one without a score; may be given several times."),
+    ] = None
     tool: Annotated[str | None, typer.Option(help="Which tool wrote PATH, where detection must not decide.")] = None
 
     def runs(self, paths: Sequence[Path]) -> tuple[Run, ...]:
@@ -78,7 +75,12 @@ class Inputs:
             "unit": None if self.unit == "auto" else self.unit,
         }
         given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
-        runs = attach_joint(run for path in paths for run in load(path, tool=self.tool, **given))
+        loaded = [run for path in paths for run in load(path, tool=self.tool, **given)]
+        if self.target is not None:
+            loaded = under(self.target, loaded)
+        if self.without:
+            loaded = [leave_out(run, self.without) for run in loaded]
+        runs = attach_joint(loaded)
         if self.lower_is_better:
             runs = tuple(replace(run, higher_is_better=False) for run in runs)
         for note in dict.fromkeys(note for run in runs for note in run.notes):
@@ -118,10 +120,26 @@ def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def chosen_metrics(names: Sequence[str] | None) -> list[Metric]:
-    """Resolve `-m` options, each metric once, in order."""
-    wanted = {m.card.id: m for name in names or DEFAULT_METRICS for m in registry.resolve(name)}
+def under(target: str, runs: Sequence[Run]) -> list[Run]:
+    """The runs under another of their scores; of a file that gives a run for each score, the run of that one."""
+    own = [run for run in runs if target in (run.metric, score_name(run.metric))]
+    files = {run.source.path for run in own if run.source is not None}
+    return own + [
+        run.with_metric(target)
+        for run in runs
+        if run not in own and not (run.source is not None and run.source.path in files)
+    ]
+
+
+def chosen_metrics(names: Sequence[str] | None, groups: Sequence[Group] = ()) -> list[Metric]:
+    """Resolve `-m` options, each metric once, in order; without any, what the runs' field reports."""
+    wanted = {m.card.id: m for name in names or focus_on(groups).shown for m in registry.resolve(name)}
     return list(wanted.values())
+
+
+def focus_on(groups: Sequence[Group]) -> Focus:
+    """What is asked of these runs first: of tasks, or of the concepts of anomaly detection."""
+    return focus_of([words_for(group) for group in groups])
 
 
 def read_reference(name: str) -> Any:

@@ -34,7 +34,9 @@ def report(
     if out.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"the page is an HTML file: expected a name that ends in .html, got {out}.")
     groups = inputs.groups(paths)
-    command = shlex.join(["recollect", "report", *map(str, paths), "-o", str(out)])
+    chosen = [] if inputs.target is None else ["--target", inputs.target]
+    chosen += [word for name in inputs.without or () for word in ("--without", name)]
+    command = shlex.join(["recollect", "report", *map(str, paths), *chosen, "-o", str(out)])
     page = build_page(gather(groups, title=title, command=command))
     write_atomic(out, page.encode())
     typer.echo(f"{out} ({len(page.encode()) / 1e6:.1f} MB)")

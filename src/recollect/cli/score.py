@@ -12,6 +12,7 @@ from recollect.errors import NotComputable
 from recollect.metrics import registry
 from recollect.report.summary import Line, summarise
 from recollect.report.text import Table, interval, shown
+from recollect.report.words import Words, common_words, words_for
 
 
 @options.takes_inputs
@@ -37,11 +38,11 @@ def score(
     Example: recollect score results.csv --classes 10,10,10,10,10 -m forgetting -m raf.michel2023 --json
     """
     format = output.one_format(json=as_json, csv=as_csv, md=as_md, latex=as_latex)
-    metrics = options.chosen_metrics(metric)
+    asked = options.chosen_metrics(metric) if metric else []
     groups = inputs.groups(paths)
     lines = summarise(
         groups,
-        metrics,
+        asked or options.chosen_metrics(None, groups),
         curve=curve,
         method=method,
         reference=options.read_reference(reference),
@@ -52,18 +53,18 @@ def score(
     else:
         # The default set is a suggestion: what lacks an input is named once, not shown as a row of dashes.
         kept = lines if metric else [line for line in lines if not line.missing]
-        output.show(_table(kept, curve), format)
+        output.show(_table(kept, curve, common_words([words_for(group) for group in groups])), format)
     if format == "text":
         _explain(lines)
     _refuse_missing(lines, asked={registry.get(m).card.id for m in metric or () if "." in m})
 
 
-def _table(lines: list[Line], curve: bool) -> Table:
+def _table(lines: list[Line], curve: bool, words: Words) -> Table:
     several = len({id(line.group) for line in lines}) > 1
     columns = (*(("learner", "stream") if several else ()), "metric", "value", "95 % interval", "sd", "n")
     rows = [
         (
-            *((line.label, line.group.stream) if several else ()),
+            *((line.label, line.stream) if several else ()),
             line.id,
             shown(float(line.estimate.value)),
             interval(float(line.estimate.low), float(line.estimate.high)),
@@ -74,9 +75,11 @@ def _table(lines: list[Line], curve: bool) -> Table:
         for line in lines
     ]
     first_number = len(columns) - 4
-    title = "" if several or not lines else f"{lines[0].group.learner} on {lines[0].group.stream}"
+    title = "" if several or not lines else f"{lines[0].group.learner} on {lines[0].stream}"
+    if words.is_concepts:
+        title = f"{title}, {words.score}".removeprefix(", ")
     return Table(
-        columns + (("after each task",) if curve else ()),
+        columns + ((f"after each {words.task}",) if curve else ()),
         tuple(rows),
         right=tuple(range(first_number, len(columns))),
         title=title,

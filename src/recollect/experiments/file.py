@@ -250,11 +250,11 @@ def _label(name: str, options: Mapping[str, Any]) -> str:
     """What a learner is called: a strategy by its detector too, for a table has several of each.
 
     >>> _label("er", {"memory": 200}), _label("naive", {"detector": {"IForest": {"n_estimators": 50}}})
-    ('er', 'naive-IForest')
+    ('er', 'naive-iforest')
     """
     detector = options.get("detector")
     chosen = next(iter(detector), None) if isinstance(detector, Mapping) else detector
-    return f"{name}-{chosen}" if isinstance(chosen, str) else name
+    return f"{name}-{chosen.lower()}" if isinstance(chosen, str) else name
 
 
 def _check_learner(name: str, options: Mapping[str, Any]) -> None:

@@ -186,8 +186,10 @@ class Joint(Offline):
     epochs: int = option(32, "passes over all data seen; a power of two ends at the lowest rate", low=1)
 
 
-def read(cls: type[Chosen], learner: str, config: Mapping[str, Any]) -> Chosen:
+def read(cls: type[Chosen], learner: str, config: Mapping[str, Any], what: str = "learner") -> Chosen:
     """The options in `config`, checked; an unknown one is an error that names the nearest.
+
+    `what` is what messages call the thing that has the options.
 
     >>> read(Replay, "er", {"memory": 200}).memory
     200
@@ -202,17 +204,15 @@ def read(cls: type[Chosen], learner: str, config: Mapping[str, Any]) -> Chosen:
         if name not in known:
             near = get_close_matches(str(name), known, n=1, cutoff=0.0)
             hint = f"; the nearest is {near[0]!r}. It has: {', '.join(known)}." if near else "; it has none."
-            raise UsageError(f"The learner {learner!r} has no option {name!r}{hint}")
-        values[name] = _check(learner, name, value, known[name].metadata)
+            raise UsageError(f"The {what} {learner!r} has no option {name!r}{hint}")
+        values[name] = _check(f"{what} {learner!r}", name, value, known[name].metadata)
     return cls(**values)
 
 
-def _check(learner: str, name: str, value: Any, rule: Mapping[str, Any]) -> Any:
+def _check(owner: str, name: str, value: Any, rule: Mapping[str, Any]) -> Any:
     expected = _expected(value, rule)
     if expected is not None:
-        raise UsageError(
-            f"The option {name!r} of the learner {learner!r} is {expected}; got {value!r}. It is: {rule['meaning']}."
-        )
+        raise UsageError(f"The option {name!r} of the {owner} is {expected}; got {value!r}. It is: {rule['meaning']}.")
     kind = rule["kind"]
     if kind == "float":
         return float(value)

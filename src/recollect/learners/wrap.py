@@ -58,6 +58,31 @@ def wrap_module(
     return make_learner(learner, {"network": module, **options}, setting, seeds, device)
 
 
+def wrap_detector(
+    detector: Any,
+    setting: Setting,
+    seeds: Seeds,
+    strategy: str = "naive",
+    device: str = "auto",
+    **options: Any,
+) -> Learner:
+    """A learner of anomaly streams around a detector: an object, or a class, with `fit` and `decision_function`.
+
+    `strategy` is naive, cumulative, experts or replay. Higher scores are more anomalous, but for scikit-learn's own
+    outlier models, whose sign is changed. Every fit is one of a new copy; with `partial_fit` it is updated instead.
+
+    >>> from sklearn.neighbors import LocalOutlierFactor
+    >>> from recollect.runs.seeds import derive
+    >>> setting = Setting(input_shape=(4,), n_classes=2, tasks=((0, 1),), kind="anomaly")
+    >>> lof = LocalOutlierFactor(n_neighbors=5, novelty=True)
+    >>> wrap_detector(lof, setting, derive(0), "replay", memory=100).stored_samples
+    0
+    """
+    from recollect.learners.registry import make_learner
+
+    return make_learner(strategy, {"detector": detector, **options}, setting, seeds, device)
+
+
 def wrap_sklearn(estimator: Any, setting: Setting, seeds: Seeds | None = None) -> Learner:
     """A learner around a scikit-learn classifier with `partial_fit`.
 

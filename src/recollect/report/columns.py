@@ -5,34 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from recollect.metrics import registry
-from recollect.report.contents import Column, Number, Refusal, Words
+from recollect.report.contents import Column, Number, Refusal
+from recollect.report.words import Words, focus_of
 
 # GDumb trains when it is asked to score: neither part alone is what a learner costs.
 TOTAL_TIME = "timings.train_and_evaluate_seconds"
 
 
 def metric_columns(words: Words) -> tuple[Column, ...]:
-    """Every definition of the catalogue, in the column where a reader looks for it.
+    """Every definition of the catalogue, in the column where a reader looks for it; what the field reports first.
 
     >>> [c.title for c in metric_columns(Words())]
     ['AA', 'AIA', 'AF', 'RAA', 'RAF', 'BWT', 'FWT', 'lost', 'confusion', 'intransigence']
+    >>> [c.title for c in metric_columns(Words("concept", "concepts", "ROC-AUC"))][:5]
+    ['CA', 'BWT', 'FWT', 'AF', 'average']
     """
-    family = registry.families()
+    focus, family = focus_of([words]), registry.families()
     over_time = tuple(id for id in family["acc"] if id.startswith(("acc.incremental", "acc.continual")))
     at_the_end = tuple(id for id in family["acc"] if id not in over_time)
     any_time = tuple(id for id in family["anytime"] if id != "anytime.windowed_forgetting")
+    average = f"{words.average} over the {words.tasks} seen, at the end"
+    mean_of_rows = "the same, averaged over time"
+    if words.is_concepts:
+        mean_of_rows = f"continual average: {words.score} of the {words.tasks} seen, over all of time"
 
     def column(key: str, title: str, summary: str, *ids: str) -> Column:
         return Column(key, title, summary, ids, ids[0])
 
-    return (
+    made = (
+        column("aa", "average" if words.is_concepts else "AA", average, *at_the_end),
         column(
-            "aa",
-            "AA",
-            f"{words.average} over the {words.tasks} seen, at the end",
-            *at_the_end,
+            "ca" if words.is_concepts else "aia",
+            "CA" if words.is_concepts else "AIA",
+            mean_of_rows,
+            *_first(focus.headline, over_time),
+            *any_time,
         ),
-        column("aia", "AIA", "the same, averaged over time", *over_time, *any_time),
         column(
             "af",
             "AF",
@@ -42,8 +50,8 @@ def metric_columns(words: Words) -> tuple[Column, ...]:
         ),
         column("raa", "RAA", "AA, corrected for growing difficulty", *family["raa"], *family["uraa"]),
         column("raf", "RAF", "AF, corrected for growing difficulty", *family["raf"], *family["uraf"]),
-        column("bwt", "BWT", "backward transfer", *_first("bwt.lopezpaz2017", family["bwt"])),
-        column("fwt", "FWT", "forward transfer", *_first("fwt.lopezpaz2017", family["fwt"])),
+        column("bwt", "BWT", "backward transfer", *_first(focus.bwt, family["bwt"])),
+        column("fwt", "FWT", "forward transfer", *_first(focus.fwt, family["fwt"])),
         column("lost", "lost", "forgetting: the same question, answered worse", "split.lost"),
         column(
             "confusion",
@@ -59,6 +67,10 @@ def metric_columns(words: Words) -> tuple[Column, ...]:
             *family["intransigence"],
         ),
     )
+    if not words.is_concepts:
+        return made
+    leading = ("ca", "bwt", "fwt", "af", "aa")
+    return tuple(sorted(made, key=lambda one: leading.index(one.key) if one.key in leading else len(leading)))
 
 
 def cost_columns(keys: Sequence[str]) -> tuple[Column, ...]:
@@ -93,7 +105,7 @@ def applicable(
             continue
         reasons = dict.fromkeys(of[id].reason for id in column.ids[:1] for of in numbers if id in of)
         why = "; ".join(reason for reason in reasons if reason) or "no run has a value"
-        dropped.append(Refusal(f"the column {column.title} ({column.ids[0]})", why))
+        dropped.append(Refusal(f"the column {column.title} ({column.ids[0]})", why, part=column.key))
     return tuple(kept), tuple(dropped)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
-from recollect.report.summary import Line, labels_of, summarise
+from recollect.report.summary import Line, labels_of, stream_names, summarise
 from recollect.runs import Group
 from recollect.stats import (
     Pairwise,
@@ -72,8 +72,8 @@ def compare(
             + (f"one, {groups[0].learner} on {groups[0].stream}." if groups else "none.")
         )
     by_stream: dict[str, list[Group]] = {}
-    for group in groups:
-        by_stream.setdefault("all streams" if different_streams else group.stream, []).append(group)
+    for group, stream in zip(groups, stream_names(groups), strict=True):
+        by_stream.setdefault("all streams" if different_streams else stream, []).append(group)
     if all(len(members) < 2 for members in by_stream.values()):
         raise NotComputable(
             f"every group is alone on its stream ({', '.join(by_stream)}): their scores answer different"

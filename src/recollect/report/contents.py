@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from recollect.matrix import Array
+from recollect.report.words import Focus, Words, common_words
 from recollect.stats import Estimate
 
 NAN = float("nan")
@@ -28,10 +30,13 @@ class Number:
     reason: str | None = None
 
     @classmethod
-    def of(cls, made: Estimate, reason: str | None = None) -> Number:
-        """Rounded to nine digits, so that a tie such as 0.6125 is shown alike wherever it is shown."""
-        value, low, high = (round(float(part), 9) for part in (made.value, made.low, made.high))
-        return cls(value, low, high, int(made.n), reason)
+    def of(cls, made: Estimate) -> Number:
+        return cls.rounded(float(made.value), float(made.low), float(made.high), int(made.n))
+
+    @classmethod
+    def rounded(cls, value: float, low: float, high: float, n: int, reason: str | None = None) -> Number:
+        """To nine digits, so that a tie such as 0.6125 is shown alike wherever it is shown."""
+        return cls(round(value, 9), round(low, 9), round(high, 9), n, reason)
 
     @property
     def is_known(self) -> bool:
@@ -90,8 +95,10 @@ class Errors:
 class Learner:
     """One learner (with one configuration) on one stream.
 
-    `ends[i]` is how many tasks had been learned at row i of its matrix, None for a row inside a task.
-    `matrix` is the mean over seeds, `untrained` the row before any training, `joint` the joint learner's.
+    `ends[i]` is how many tasks had been learned at row i of its matrix, None for a row inside a task. Where rows
+    are not task ends, `learned_at[j]` is the row after which task j had been learned. `matrix` is the mean over
+    seeds, `untrained` the row before any training, `joint` the joint learner's. `drops` is the forgetting of each
+    task at the end, where it cannot be split.
     """
 
     label: str
@@ -103,11 +110,13 @@ class Learner:
     curves: Mapping[str, Band]
     bend: Bend | None
     ends: tuple[int | None, ...]
+    learned_at: tuple[int, ...]
     matrix: Band
     untrained: Band | None = None
     joint: Band | None = None
     parts: Parts | None = None
     errors: Errors | None = None
+    drops: Band | None = None
 
 
 @dataclass(frozen=True)
@@ -159,28 +168,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Something that is not in the page, and why."""
+    """Something that is not in the page, and why; `part` names it where another part of the page says so."""
 
     what: str
     why: str
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the units of the stream and the scores are called."""
-
-    task: str = "task"
-    tasks: str = "tasks"
-    score: str = "accuracy"
-
-    @property
-    def average(self) -> str:
-        return f"average {self.score}"
+    part: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """A stream and the learners that were run on it. `key` is its name, made unique within the page."""
+    """A stream and the learners that were run on it. `key` is its name, made unique within the page.
+
+    `rows` says what each row is where rows are batches or visits, and `numbers` which; both are empty where a
+    row follows each task. `unscored` are the tasks without a score, with the reason. `left_out` is what does not
+    apply to such a stream at all, `refusals` what these runs lack; `cautions` are to be read with the numbers.
+    """
 
     key: str
     name: str
@@ -189,7 +191,11 @@ class Stream:
     metric: str
     higher_is_better: bool
     words: Words
+    focus: Focus
     tasks: tuple[str, ...]
+    rows: tuple[str, ...]
+    numbers: tuple[int, ...]
+    unscored: Mapping[str, str]
     n_classes: int | None
     n_samples: int | None
     family: str
@@ -198,15 +204,35 @@ class Stream:
     columns: tuple[Column, ...]
     comparisons: tuple[PairTable, ...]
     differences: tuple[Difference, ...]
+    left_out: tuple[Refusal, ...]
     refusals: tuple[Refusal, ...]
+    cautions: tuple[str, ...]
+    notes: tuple[str, ...]
     difficulty: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def T(self) -> int:
         return len(self.tasks)
 
+    @cached_property
+    def labels(self) -> dict[str, int]:
+        """The place of each learner."""
+        return {one.label: place for place, one in enumerate(self.learners)}
+
     def learner(self, label: str) -> Learner:
-        return next(one for one in self.learners if one.label == label)
+        return self.learners[self.labels[label]]
+
+    @property
+    def has_parts(self) -> bool:
+        return any(learner.parts for learner in self.learners)
+
+    @property
+    def has_drops(self) -> bool:
+        return any(learner.drops for learner in self.learners)
+
+    def why_not(self, part: str) -> str | None:
+        """Why a part is not there: "raa", "raf", "split"."""
+        return next((one.why for one in (*self.left_out, *self.refusals) if one.part == part), None)
 
 
 @dataclass(frozen=True)
@@ -271,3 +297,8 @@ class Contents:
     n_runs: int
     version: str
     command: str = ""
+
+    @property
+    def words(self) -> Words:
+        """The words for what is said of all streams."""
+        return common_words([stream.words for stream in self.streams])

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.report.contents import Number, Pair, PairTable, Words
+from recollect.report.contents import Number, Pair, PairTable
 from recollect.report.prose import Name, Sentence, listed, shown, with_interval
+from recollect.report.words import Words, with_article
 
 LEVEL = 0.05
 
@@ -22,13 +23,16 @@ def who_is_ahead(
     scores, the interval of the paired difference is reported, and that the test could not have told.
     """
     known = {label: number for label, number in values.items() if number.is_known}
+    level = words.headline
     if not known:
-        return (Sentence((f"No learner has an {words.average}: a cell it reads was not evaluated.",)),)
+        reasons = dict.fromkeys(number.reason for number in values.values() if number.reason)
+        why = next(iter(reasons), "a cell it reads was not evaluated")
+        return (Sentence((f"No learner has {with_article(level)}: {why}.",)),)
     best = (max if higher else min)(known, key=lambda label: known[label].value)
-    level = f"{words.average} over all {words.tasks}"
     value = with_interval(known[best])
     if len(known) == 1:
-        said = f" ends with an {level} of {value}. There is no other learner to compare it with."
+        has = f" has {with_article(level)}, {value}" if words.is_concepts else f" ends with an {level} of {value}"
+        said = f"{has}. There is no other learner to compare it with."
         return (Sentence((Name(best), said)),)
     word = "highest" if higher else "lowest"
     if table is None or not table.pairs:
@@ -51,6 +55,25 @@ class _Rival:
     @property
     def interval_excludes_zero(self) -> bool:
         return self.difference.low > 0 or self.difference.high < 0
+
+
+def at_the_end(
+    headline: Mapping[str, Number], values: Mapping[str, Number], words: Words, higher: bool = True
+) -> tuple[Sentence, ...]:
+    """Where learners are judged over all of time: who has the best average at the end of it."""
+    pick = max if higher else min
+    known = {label: number for label, number in values.items() if number.is_known}
+    over_time = {label: number for label, number in headline.items() if number.is_known}
+    if len(known) < 2 or not over_time:
+        return ()
+    best = pick(known, key=lambda label: known[label].value)
+    word = "highest" if higher else "lowest"
+    if best == pick(over_time, key=lambda label: over_time[label].value):
+        start: tuple[str, ...] = (f"After the last {words.task} it also has",)
+    else:
+        start = (f"After the last {words.task} ", Name(best), " has")
+    said = f" the {word} {words.average} over all {words.tasks}, {with_interval(known[best])}."
+    return (Sentence((*start, said)),)
 
 
 def _sorted_rivals(

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from recollect.matrix import Array, ScoreMatrix
 from recollect.report.text import interval, shown
+from recollect.report.words import Words, words_for
+from recollect.runs import Group
 from recollect.stats import estimate
 
 if TYPE_CHECKING:
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 
 # More tasks than this are a picture, not a table.
 MOST_CELLS = 20
+_TASKS = Words()
 _LOW, _HIGH = np.array([246, 243, 234]), np.array([18, 63, 107])
 
 
-def matrix_html(matrix: ScoreMatrix) -> str:
+def matrix_html(matrix: ScoreMatrix, words: Words = _TASKS) -> str:
     """The mean over runs as a table shaded by score, or as a picture where it is large.
 
     >>> html = matrix_html(ScoreMatrix([[.8, None], [.6, .9]], names=["<a>", "b"]))
@@ -33,31 +36,40 @@ def matrix_html(matrix: ScoreMatrix) -> str:
     """
     R = matrix.R.reshape(-1, matrix.S, matrix.T)
     scores = np.asarray(estimate(R).value)
-    low, high = (0.0, 1.0) if matrix.unit != "raw" else (float(np.nanmin(scores)), float(np.nanmax(scores)))
+    known = scores[np.isfinite(scores)]
+    low, high = (0.0, 1.0) if matrix.unit != "raw" or not known.size else (float(known.min()), float(known.max()))
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.clip((scores - low) / ((high - low) or 1.0), 0, 1)
     what = f"mean of {len(R)} runs" if len(R) > 1 else "one run"
-    caption = f"Score matrix: {matrix.S} rows (time), {matrix.T} tasks, {what}."
+    rows = f"{matrix.S} {words.rows}" if words.by_rows else f"{matrix.S} rows (time)"
+    caption = f"Score matrix: {rows}, {matrix.T} {words.tasks}, {what}."
     if max(matrix.S, matrix.T) > MOST_CELLS:
         return f"<figure><figcaption>{caption}</figcaption>{_picture(shares, caption)}</figure>"
     names = matrix.names or tuple(str(j + 1) for j in range(matrix.T))
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    rows = []
+    lines = []
     for i in range(matrix.S):
         cells = "".join(_cell(scores[i, j], shares[i, j]) for j in range(matrix.T))
-        rows.append(f'<tr><th scope="row">{i + 1}</th>{cells}</tr>')
-    if matrix.b is not None:
+        lines.append(f'<tr><th scope="row">{i + 1}</th>{cells}</tr>')
+    if matrix.b is not None and np.isfinite(matrix.b).any():
         b = np.asarray(estimate(matrix.b.reshape(-1, matrix.T)).value)
         cells = "".join(_cell(v, np.clip((v - low) / ((high - low) or 1.0), 0, 1)) for v in b)
-        rows.insert(0, f'<tr><th scope="row">untrained</th>{cells}</tr>')
-    return _table(caption, f"<th></th>{head}", rows)
+        lines.insert(0, f'<tr><th scope="row">untrained</th>{cells}</tr>')
+    return _table(caption, f"<th></th>{head}", lines)
 
 
 def run_html(run: Run) -> str:
     """Who, where, which seed, and the matrix."""
-    facts = [run.scenario or "", f"{run.T} tasks", f"status {run.status}", f"fingerprint {run.fingerprint}"]
+    words = words_for(Group((run,)))
+    facts = [
+        run.scenario or "",
+        f"{run.T} {words.tasks}",
+        words.score,
+        f"status {run.status}",
+        f"fingerprint {run.fingerprint}",
+    ]
     about = escape(" · ".join(fact for fact in facts if fact))
-    return f"<p><b>{escape(run.name)}</b><br>{about}</p>{matrix_html(run.matrix)}"
+    return f"<p><b>{escape(run.name)}</b><br>{about}</p>{matrix_html(run.matrix, words)}"
 
 
 def comparison_html(comparison: Comparison) -> str:

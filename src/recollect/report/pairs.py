@@ -8,22 +8,13 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import NotComputable
-from recollect.metrics import evaluate, registry
-from recollect.report.contents import Number, Pair, PairTable, RankTable, Refusal
+from recollect.metrics import registry
+from recollect.report.contents import Number, Pair, PairTable, RankTable, Refusal, Stream
+from recollect.report.learners import Measured
+from recollect.report.words import Focus, focus_of
 from recollect.runs import Group
 from recollect.stats import compare_paired, friedman_nemenyi, holm
 
-# What a reader compares learners by; the first is the one that decides who is ahead.
-COMPARED = (
-    "acc.average",
-    "forgetting.chaudhry2018",
-    "acc.incremental",
-    "raf.michel2023",
-    "split.lost",
-    "split.confusion",
-    "bwt.lopezpaz2017",
-    "intransigence.begin",
-)
 # All sign flips of few seeds are counted in an instant, those of many take a tenth of a second a pair.
 FEW_SEEDS = 16
 PAIRS_OF_FEW = 400
@@ -32,24 +23,23 @@ PAIRS_OF_MANY = 24
 Scores = Mapping[Any, float]
 
 
-def compare_learners(
-    groups: Sequence[Group], labels: Sequence[str], references: Sequence[str] = ()
-) -> tuple[tuple[PairTable, ...], tuple[Refusal, ...]]:
+def compare_learners(measured: Sequence[Measured], focus: Focus) -> tuple[tuple[PairTable, ...], tuple[Refusal, ...]]:
     """Compare the learners of one stream on the seeds they share, by as many metrics as can be afforded.
 
     With many learners only the pairs of the best one (not a reference such as the joint learner) are made.
     """
-    if len(groups) < 2:
+    if len(measured) < 2:
         return (), (Refusal("paired comparisons", "there is one learner on this stream"),)
-    shared, refusals = _shared_seeds(groups, labels)
+    shared, refusals = _shared_seeds(measured)
     if not shared:
         return (), refusals
-    all_pairs = len(groups) * (len(groups) - 1) // 2
+    references = [one.learner.label for one in measured if one.learner.is_reference]
+    all_pairs = len(measured) * (len(measured) - 1) // 2
     left = PAIRS_OF_FEW if len(shared) <= FEW_SEEDS else PAIRS_OF_MANY
     scope = "all" if all_pairs <= left // 2 else "leader"
     tables: list[PairTable] = []
-    for id in COMPARED:
-        scores, better = _scores(groups, labels, id, shared)
+    for id in focus.compared:
+        scores, better = _scores(measured, id, shared)
         if len(scores) < 2:
             continue
         cost = len(scores) * (len(scores) - 1) // 2 if scope == "all" else len(scores) - 1
@@ -61,26 +51,28 @@ def compare_learners(
     return tuple(tables), refusals
 
 
-def rank_learners(
-    streams: Sequence[Mapping[str, Mapping[str, Number]]], better: Sequence[str]
-) -> tuple[tuple[RankTable, ...], tuple[Refusal, ...]]:
-    """Rank the learners that every stream has; `streams` are numbers by label and id."""
+def rank_learners(streams: Sequence[Stream]) -> tuple[tuple[RankTable, ...], tuple[Refusal, ...]]:
+    """Rank the learners that every stream has."""
     if len(streams) < 2:
         return (), ()
-    shared = [label for label in streams[0] if all(label in stream for stream in streams)]
+    everyone = list(dict.fromkeys(one.label for stream in streams for one in stream.learners))
+    shared = [label for label in everyone if all(label in stream.labels for stream in streams)]
     if len(shared) < 2:
         why = "the streams have fewer than two learners in common"
         return (), (Refusal("ranks across streams", why),)
-    if len(set(better)) > 1:
+    if len({stream.higher_is_better for stream in streams}) > 1:
         why = "a higher score is better on some streams and worse on others"
         return (), (Refusal("ranks across streams", why),)
+    scores_better = "higher" if streams[0].higher_is_better else "lower"
+    focus = focus_of([stream.words for stream in streams])
+    note = _same_data(streams)
     tables = []
-    for id in COMPARED[:2]:
-        table = np.array([[stream[label][id].value for label in shared] for stream in streams])
+    for id in focus.compared[:2]:
+        table = np.array([[stream.learner(label).numbers[id].value for label in shared] for stream in streams])
         if np.isnan(table).all(axis=1).any():
             continue
-        higher = _better(id, better[0]) == "higher"
-        made = friedman_nemenyi(table, shared, higher_is_better=higher)
+        made = friedman_nemenyi(table, shared, higher_is_better=_better(id, scores_better) == "higher")
+        reason = ". ".join(filter(None, (made.reason, note))) or None
         tables.append(
             RankTable(
                 id,
@@ -90,10 +82,23 @@ def rank_learners(
                 made.critical_difference,
                 made.different,
                 made.n,
-                made.reason,
+                reason,
             )
         )
-    return tuple(tables), ()
+    absent = [label for label in everyone if label not in shared]
+    alone = (Refusal(f"{', '.join(absent)} in the ranks", "not on every stream"),) if absent and tables else ()
+    return tuple(tables), alone
+
+
+def _same_data(streams: Sequence[Stream]) -> str | None:
+    """That streams are not independent: the same data in several scenarios, or under several scores."""
+    kinds = {(stream.tasks, stream.n_samples) for stream in streams}
+    if len(kinds) == len(streams) or not all(stream.words.is_concepts for stream in streams):
+        return None
+    return (
+        "Some of these streams are the same data in another scenario or under another score, which the test takes for"
+        " independent: read the ranks, not the p"
+    )
 
 
 def leader(scores: Mapping[str, Scores], better: str, references: Sequence[str] = ()) -> str:
@@ -107,16 +112,16 @@ def leader(scores: Mapping[str, Scores], better: str, references: Sequence[str] 
     return (max if better == "higher" else min)(candidates, key=lambda label: means[label])
 
 
-def _shared_seeds(groups: Sequence[Group], labels: Sequence[str]) -> tuple[tuple[Any, ...], tuple[Refusal, ...]]:
-    seeds = [set(_keys(group)) for group in groups]
+def _shared_seeds(measured: Sequence[Measured]) -> tuple[tuple[Any, ...], tuple[Refusal, ...]]:
+    seeds = [set(_keys(one.group)) for one in measured]
     shared = set.intersection(*seeds)
     if not shared:
         why = "the learners have no seed in common; run them with the same seeds, or compare them unpaired"
         return (), (Refusal("paired comparisons", why),)
-    ordered = tuple(key for key in _keys(groups[0]) if key in shared)
+    ordered = tuple(key for key in _keys(measured[0].group) if key in shared)
     if all(of == shared for of in seeds):
         return ordered, ()
-    more = [label for label, of in zip(labels, seeds, strict=True) if of != shared]
+    more = [one.learner.label for one, of in zip(measured, seeds, strict=True) if of != shared]
     what = f"seeds of {', '.join(more)} in the comparisons"
     return ordered, (Refusal(what, f"only the {len(shared)} seeds that all learners share are paired"),)
 
@@ -126,17 +131,14 @@ def _keys(group: Group) -> list[Any]:
     return [f"run {i}" if seed is None else seed for i, seed in enumerate(group.seeds)]
 
 
-def _scores(
-    groups: Sequence[Group], labels: Sequence[str], id: str, shared: Sequence[Any]
-) -> tuple[dict[str, Scores], str]:
-    metric = registry.get(id)
+def _scores(measured: Sequence[Measured], id: str, shared: Sequence[Any]) -> tuple[dict[str, Scores], str]:
     scores: dict[str, Scores] = {}
-    for label, group in zip(labels, groups, strict=True):
-        values = dict(zip(_keys(group), evaluate(group.matrix, metric).value.tolist(), strict=True))
+    for one in measured:
+        values = dict(zip(_keys(one.group), one.values[id].tolist(), strict=True))
         kept = {seed: values[seed] for seed in shared}
         if not all(np.isnan(v) for v in kept.values()):
-            scores[label] = kept
-    return scores, _better(id, "higher" if groups[0].matrix.higher_is_better else "lower")
+            scores[one.learner.label] = kept
+    return scores, _better(id, "higher" if measured[0].group.runs[0].higher_is_better else "lower")
 
 
 def _better(id: str, scores: str) -> str:

@@ -11,17 +11,18 @@ from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics.reference import classes_seen
 from recollect.metrics.split import labelled_peaks
 from recollect.metrics.sweep import Sweep
-from recollect.report.contents import Band, Errors, Parts
+from recollect.report.contents import Band, Errors
 from recollect.runs import Group
 from recollect.stats import estimate
 
 SIDES = ("own", "older", "newer")
 
 
-def split_parts(matrix: ScoreMatrix) -> Parts | None:
-    """Split the forgetting of every task; None without restricted scores or without an earlier task.
+def split_parts(matrix: ScoreMatrix) -> tuple[dict[str, Array], dict[str, Array]] | None:
+    """Split the forgetting of every task, over time and per task at the end, each part (runs, T).
 
-    The mean of a part over the earlier tasks is `split.lost`, `split.confusion`, `split.chance` of that row.
+    None without restricted scores or without an earlier task. The mean of a part over the earlier tasks is
+    `split.lost`, `split.confusion`, `split.chance` of that row.
     """
     if matrix.restricted is None or matrix.unit == "raw":
         return None
@@ -37,7 +38,20 @@ def split_parts(matrix: ScoreMatrix) -> Parts | None:
     per_task = {name: np.full((sweep.N, sweep.T), np.nan) for name in rows[0]}
     for name, tasks in rows[-1].items():
         per_task[name][:, : len(tasks)] = tasks.T
-    return Parts(bands(over_time), bands(per_task))
+    return over_time, per_task
+
+
+def final_drops(matrix: ScoreMatrix) -> Array:
+    """How much each task has dropped from its best score in the end, (runs, T); its mean is `forgetting.chaudhry2018`.
+
+    >>> final_drops(ScoreMatrix([[.8, .1], [.6, .9]])).round(3)
+    array([[0.2, nan]])
+    """
+    sweep = Sweep.of(matrix)
+    drops = np.full((sweep.N, sweep.T), np.nan)
+    for peak, now in sweep.peaks_since_learned():
+        drops[:, : len(now)] = (peak - now).T
+    return drops
 
 
 def _rows(sweep: Sweep) -> Iterator[dict[str, Array]]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from recollect.report.contents import Provenance, Refusal
-from recollect.runs import Group, Run
+from recollect.runs import Group, Row, Run
 
 
 def of_group(stream: str, label: str, group: Group) -> Provenance:
@@ -54,17 +54,31 @@ def seeds_text(seeds: Sequence[int | None]) -> str:
 
 
 def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
-    """Runs that are not finished, and rows whose learner gave no scores."""
-    found = []
-    for group in groups:
-        for run in group.runs:
-            if run.status == "failed":
-                found.append(Refusal(f"a part of {run.name}", f"the run failed: {run.error or 'no reason given'}"))
-            elif run.status == "running":
-                found.append(Refusal(f"a part of {run.name}", "the run was not finished when it was read"))
-            reasons = dict.fromkeys(str(row.extra["reason"]) for row in run.rows if "reason" in row.extra)
-            found += [Refusal(f"rows of {run.name}", reason) for reason in reasons]
+    """Runs that are not finished, and rows whose learner gave no scores: a line for each reason."""
+    found: list[Refusal] = []
+    silent: dict[tuple[str, str], list[Run]] = {}
+    for run in (run for group in groups for run in group.runs):
+        if run.status == "failed":
+            found.append(Refusal(f"a part of {run.name}", f"the run failed: {run.error or 'no reason given'}"))
+        elif run.status == "running":
+            found.append(Refusal(f"a part of {run.name}", "the run was not finished when it was read"))
+        for what in dict.fromkeys(_silence(row) for row in run.rows if "reason" in row.extra):
+            silent.setdefault(what, []).append(run)
+    for (rows, reason), runs in silent.items():
+        who = runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({_learners(runs)})"
+        found.append(Refusal(f"{rows} of {who}", reason))
     return tuple(found)
+
+
+def _silence(row: Row) -> tuple[str, str]:
+    """Which row has no scores, and why; that the untrained learner gives none is no surprise."""
+    is_untrained = row.after == -1 and row.step in (0, None)
+    return "the row before any training" if is_untrained else "rows", str(row.extra["reason"])
+
+
+def _learners(runs: Sequence[Run], most: int = 6) -> str:
+    names = list(dict.fromkeys(run.learner for run in runs))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _once(values: Iterable[str | None]) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from recollect.report.contents import Bend, Learner, Number, Stream, Words
-from recollect.report.lead import who_is_ahead
+from recollect.report.contents import Bend, Learner, Number, Stream
+from recollect.report.lead import at_the_end, who_is_ahead
 from recollect.report.prose import Name, Sentence, bracketed, listed, shown, with_interval
+from recollect.report.words import Words
 
 # More learners than this are a table, not a text.
 DESCRIBED = 8
@@ -20,14 +21,16 @@ DESCRIBED = 8
 
 def answer(stream: Stream) -> tuple[tuple[Sentence, ...], ...]:
     """What the numbers of a stream say: a paragraph on the lead, on learning, and on forgetting."""
+    headline, higher = stream.focus.headline, stream.higher_is_better
     learners = [one for one in stream.learners if not one.is_reference] or list(stream.learners)
-    best = _best(learners, stream.higher_is_better)
-    values = {one.label: one.numbers["acc.average"] for one in learners}
-    pairs = next((table for table in stream.comparisons if table.id == "acc.average"), None)
-    lead = who_is_ahead(values, pairs, stream.words, higher=stream.higher_is_better)
-    references = {one.label: one.numbers["acc.average"] for one in stream.learners if one.is_reference}
+    best = _best(learners, headline, higher)
+    values = {one.label: one.numbers[headline] for one in learners}
+    pairs = next((table for table in stream.comparisons if table.id == headline), None)
+    lead = who_is_ahead(values, pairs, stream.words, higher=higher)
+    if headline != "acc.average":
+        lead += at_the_end(values, {one.label: one.numbers["acc.average"] for one in learners}, stream.words, higher)
     if len(learners) < len(stream.learners):
-        lead += reference_level(references, stream.words)
+        lead += reference_level({one.label: one.numbers[headline] for one in stream.learners if one.is_reference})
     stopped = who_stopped({one.label: one.bend for one in best}, stream.words, stream.T)
     rest = _unanswered(stream, not stopped)
     if len(best) < len(learners):
@@ -36,12 +39,12 @@ def answer(stream: Stream) -> tuple[tuple[Sentence, ...], ...]:
     return tuple(paragraph for paragraph in paragraphs if paragraph)
 
 
-def _best(learners: Sequence[Learner], higher: bool) -> list[Learner]:
+def _best(learners: Sequence[Learner], headline: str, higher: bool) -> list[Learner]:
     """At most `DESCRIBED` learners, those with the best means, in their order."""
     sign = 1 if higher else -1
 
     def rank(one: Learner) -> float:
-        number = one.numbers["acc.average"]
+        number = one.numbers[headline]
         return -sign * number.value if number.is_known else np.inf
 
     kept = sorted(learners, key=rank)[:DESCRIBED]
@@ -49,31 +52,27 @@ def _best(learners: Sequence[Learner], higher: bool) -> list[Learner]:
 
 
 def _unanswered(stream: Stream, no_curve: bool) -> tuple[Sentence, ...]:
-    """What the runs do not tell, and why."""
-    why = {refusal.what: refusal.why for refusal in stream.refusals}
+    """What the runs do not tell, and why; what does not apply to such streams is said elsewhere."""
     made = []
-    if no_curve:
-        reason = next((text for what, text in why.items() if "raa.michel2023" in what), "RAA has no value")
+    if no_curve and not stream.words.is_concepts:
+        reason = stream.why_not("raa") or "RAA has no value"
         made.append(Sentence((f"Who stopped learning is judged by RAA, and there is none: {reason}.",)))
-    if "the split of forgetting" in why:
-        reason = why["the split of forgetting"]
+    reason = stream.why_not("split") or ""
+    if reason and not stream.words.is_concepts:
         made.append(Sentence((f"What part of the forgetting is lost knowledge cannot be told: {reason}.",)))
     return tuple(made)
 
 
-def reference_level(references: Mapping[str, Number], words: Words) -> tuple[Sentence, ...]:
-    """How far a learner that is retrained on everything gets: the level to measure the others by."""
-    return tuple(
-        Sentence(
-            (
-                "Retrained on everything seen so far, ",
-                Name(label),
-                f" reaches {with_interval(number)}: what can be reached with all the data.",
-            )
-        )
-        for label, number in references.items()
-        if number.is_known
-    )
+def reference_level(references: Mapping[str, Number]) -> tuple[Sentence, ...]:
+    """How far learners that are retrained on everything get: the level to measure the others by."""
+    known = [(label, number) for label, number in references.items() if number.is_known]
+    if not known:
+        return ()
+    parts: list[str] = []
+    for place, (label, number) in enumerate(known):
+        between = "" if not place else " and " if place == len(known) - 1 else ", "
+        parts += [between, Name(label), f"{' reaches' if not place else ''} {with_interval(number)}"]
+    return (Sentence(("Retrained on everything seen so far, ", *parts, ": what can be reached with all the data.")),)
 
 
 def who_stopped(bends: Mapping[str, Bend | None], words: Words, T: int) -> tuple[Sentence, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate
+from recollect.report.absent import explain, unscored
 from recollect.report.text import Table, interval, shown
-from recollect.runs import Group
+from recollect.report.words import score_name, words_for
+from recollect.runs import Group, Run
 from recollect.stats import Estimate, estimate
 
 
@@ -24,6 +27,7 @@ class Line:
     """
 
     group: Group
+    stream: str
     label: str
     metric: Metric
     estimate: Estimate
@@ -49,7 +53,7 @@ class Line:
             "id": self.id,
             "learner": self.group.learner,
             "label": self.label,
-            "stream": self.group.stream,
+            "stream": self.stream,
             "value": number(self.estimate.value),
             "reason": self.reason,
             "n": int(self.estimate.n),
@@ -82,55 +86,119 @@ def summarise(
     A seed whose value is NaN is left out and said; n counts the seeds that stand behind the number.
     """
     given = tuple(groups)
-    streams = dict.fromkeys(group.stream for group in given)
-    of_stream = [[group for group in given if group.stream == stream] for stream in streams]
-    labels = {id(g): label for members in of_stream for g, label in zip(members, labels_of(members), strict=True)}
+    streams = stream_names(given)
+    of_stream: dict[str, list[Group]] = {}
+    for stream, one in zip(streams, given, strict=True):
+        of_stream.setdefault(stream, []).append(one)
+    labels = {
+        id(g): label for members in of_stream.values() for g, label in zip(members, labels_of(members), strict=True)
+    }
     return [
-        _line(group, labels[id(group)], evaluate(group.matrix, metric, curve=curve, **params), method)
-        for group in given
+        _line(group, stream, labels[id(group)], evaluate(group.matrix, metric, curve=curve, **params), method)
+        for stream, group in zip(streams, given, strict=True)
         for metric in metrics
     ]
 
 
 def labels_of(groups: Sequence[Group]) -> list[str]:
     """Learner names; where one occurs twice, with what differs: their options, their streams, or a number."""
-    labels: list[str] = []
+    twins: dict[str, list[Group]] = {}
     for group in groups:
-        twins = [other for other in groups if other.learner == group.learner]
-        options = [
-            f"{name}={value}"
-            for name, value in group.learner_config.items()
-            if any(json.dumps(twin.learner_config.get(name)) != json.dumps(value) for twin in twins)
-        ]
-        if not options and any(twin.stream != group.stream for twin in twins):
-            options = [group.stream]
-        labels.append(f"{group.learner} ({', '.join(options)})" if options else group.learner)
-    return [
-        label if labels.count(label) == 1 else f"{label} #{labels[: place + 1].count(label)}"
-        for place, label in enumerate(labels)
+        twins.setdefault(group.learner, []).append(group)
+    labels = [_label(group, twins[group.learner]) for group in groups]
+    return _numbered(labels, every=True)
+
+
+def _label(group: Group, twins: Sequence[Group]) -> str:
+    if len(twins) == 1:
+        return group.learner
+    options = [
+        f"{name}={value}"
+        for name, value in group.learner_config.items()
+        if any(json.dumps(twin.learner_config.get(name)) != json.dumps(value) for twin in twins)
     ]
+    if not options and any(twin.stream != group.stream for twin in twins):
+        options = [group.stream]
+    return f"{group.learner} ({', '.join(options)})" if options else group.learner
 
 
-def _line(group: Group, label: str, outcome: Outcome, method: str) -> Line:
+def streams_of(groups: Sequence[Group]) -> dict[str, list[Group]]:
+    """The groups of each stream, by its name; streams of one name are told apart by what differs, or a number."""
+    found: dict[tuple[Any, ...], list[Group]] = {}
+    for group in groups:
+        first = group.runs[0]
+        found.setdefault((group.stream, group.family, group.metric, first.higher_is_better), []).append(group)
+    names = _told_apart([members[0].runs[0] for members in found.values()])
+    return dict(zip(_numbered(names), found.values(), strict=True))
+
+
+def stream_names(groups: Sequence[Group]) -> list[str]:
+    """Each group's stream; where one name stands for several scenarios or scores, with those.
+
+    >>> from recollect.runs import Row, Run, Task, group
+    >>> def toy(kind):
+    ...     return Run(learner="naive", stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(.9,)),), scenario=kind)
+    >>> stream_names(group([toy("concept-aware"), toy("concept-agnostic")]))
+    ['toy (concept-aware)', 'toy (concept-agnostic)']
+    """
+    return _told_apart([group.runs[0] for group in groups])
+
+
+def _told_apart(runs: Sequence[Run]) -> list[str]:
+    traits: dict[str, list[set[str | None]]] = {}
+    for run in runs:
+        scenarios, scores = traits.setdefault(run.stream, [set(), set()])
+        scenarios.add(run.scenario)
+        scores.add(score_name(run.metric))
+    names = []
+    for run in runs:
+        scenarios, scores = traits[run.stream]
+        differing = [
+            trait
+            for trait, of in ((run.scenario, scenarios), (score_name(run.metric), scores))
+            if len(of) > 1 and trait is not None
+        ]
+        names.append(f"{run.stream} ({', '.join(differing)})" if differing else run.stream)
+    return names
+
+
+def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
+    """Give names that occur twice a number, the first too if `every`.
+
+    >>> _numbered(["digits", "cifar", "digits"]), _numbered(["er", "er"], every=True)
+    (['digits', 'cifar', 'digits #2'], ['er #1', 'er #2'])
+    """
+    total = Counter(names)
+    seen: Counter[str] = Counter()
+    made = []
+    for name in names:
+        seen[name] += 1
+        is_marked = total[name] > 1 and (every or seen[name] > 1)
+        made.append(f"{name} #{seen[name]}" if is_marked else name)
+    return made
+
+
+def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) -> Line:
     over_seeds = estimate(outcome.value, method=method)
     notes = [*outcome.notes]
-    if outcome.reason is None:
-        reason = None
-    elif np.isnan(over_seeds.value):
-        reason = outcome.reason
-    else:
-        reason = None
-        notes.append(f"a seed without a value: {outcome.reason}")
+    reason = None
+    if outcome.reason is not None:
+        why = explain(outcome.reason, unscored([group]), words_for(group))
+        if np.isnan(over_seeds.value):
+            reason = why
+        else:
+            notes.append(f"a seed without a value: {why}")
     notes += [note for note in over_seeds.notes if reason is None]
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method)
-    return Line(group, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+    return Line(group, stream, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
 
 
 def learner_table(lines: Sequence[Line], columns: Mapping[str, str]) -> Table:
     """A row a group, a column a metric: ``columns`` maps headings to ids. Cells are value and interval."""
     labels = {id(line.group): line.label for line in lines}
     groups = list({id(line.group): line.group for line in lines}.values())
-    several = len({group.stream for group in groups}) > 1
+    streams = {id(line.group): line.stream for line in lines}
+    several = len(set(streams.values())) > 1
     found = {(id(line.group), line.id): line.estimate for line in lines}
 
     def cell(made: Estimate) -> str:
@@ -138,7 +206,7 @@ def learner_table(lines: Sequence[Line], columns: Mapping[str, str]) -> Table:
 
     rows = tuple(
         (
-            f"{labels[id(group)]} on {group.stream}" if several else labels[id(group)],
+            f"{labels[id(group)]} on {streams[id(group)]}" if several else labels[id(group)],
             *(cell(found[id(group), name]) for name in columns.values()),
             str(len(group.runs)),
         )

@@ -145,7 +145,7 @@ class Stream:
                     seen = low + len(index)
                     yield Batch(
                         x=inputs if transform is None else transform(inputs),
-                        y=y.take(index),
+                        y=y[index],
                         task=visit.task if self.gives_task else None,
                         number=number,
                         repeat=p > 0,
@@ -165,7 +165,7 @@ class Stream:
             index = self._stretch(order, number * size, (number + 1) * size)
             seen = number * size + len(index)
             over = number if self._sections_are_batches else ends.get(number)
-            yield Batch(self._take(x, index), y.take(index), None, number, False, over, seen)
+            yield Batch(self._take(x, index), y[index], None, number, False, over, seen)
 
     def _stretch(self, order: Callable[[int], NDArray[np.int64]], low: int, high: int) -> NDArray[np.int64]:
         """The samples from place `low` to `high` of a continuous stream, visits one after the other."""
@@ -230,9 +230,11 @@ class Stream:
         the tasks is left out, so that the seeds of an experiment share this hash.
         """
         used = np.unique(np.concatenate([task.test for task in self.tasks]))
-        train = np.unique(np.concatenate([task.train for task in self.tasks]))
         x, y, classes = self.data.x_test, self.data.y_test, self.data.classes
-        n_train = np.bincount(self.data.y_train[train], minlength=len(classes)).tolist()
+        n_train: list[int] = []
+        if self.kind != "anomaly":  # there the variant has a hash of the training rows themselves
+            train = np.unique(np.concatenate([task.train for task in self.tasks]))
+            n_train = np.bincount(self.data.y_train[train], minlength=len(classes)).tolist()
         head = ["recollect data 1", x.dtype.str, x.shape[1:], len(used), classes, n_train, self.variant]
         hashed = hashlib.sha256(repr(head).encode())
         hashed.update(y[used].tobytes())

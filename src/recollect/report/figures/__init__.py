@@ -9,7 +9,7 @@ from recollect.report.figures.comparison import differences
 from recollect.report.figures.curves import curve
 from recollect.report.figures.difficulty import difficulty
 from recollect.report.figures.matrices import matrix
-from recollect.report.figures.sheet import FIGURES, make_figure, save_figure
+from recollect.report.figures.sheet import FIGURES, left_out, make_figure, save_figure
 from recollect.report.figures.split import parts
 
-__all__ = ["FIGURES", "curve", "differences", "difficulty", "make_figure", "matrix", "parts", "save_figure"]
+__all__ = ["FIGURES", "curve", "differences", "difficulty", "left_out", "make_figure", "matrix", "parts", "save_figure"]

@@ -8,31 +8,30 @@ import numpy as np
 
 from recollect.report.contents import Stream
 from recollect.report.figures.style import colour, marker, text, whole_ticks
+from recollect.report.words import curve_titles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TITLES = {
-    "acc.average": "AA",
-    "raa.michel2023": "RAA",
-    "forgetting.chaudhry2018": "AF",
-    "raf.michel2023": "RAF",
-}
-
 
 def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
-    """Draw the curve of a metric for every learner that has it; a ring and a bar mark where one stops rising."""
-    tasks = np.arange(1, stream.T + 1)
-    every = max(1, stream.T // 12)
+    """Draw the curve of a metric for every learner that has it; a ring and a bar mark where one stops rising.
+
+    Where rows are batches or visits, dotted lines mark those with which a concept had been learned.
+    """
+    moments = np.array(stream.numbers) if stream.rows else np.arange(1, stream.T + 1)
+    every = max(1, len(moments) // 12)
+    for row in sorted(set(stream.learners[0].learned_at)):
+        ax.axvline(moments[row], color="#999999", linewidth=0.5, linestyle=":", zorder=0)
     for place, learner in enumerate(stream.learners):
         if id not in learner.curves:
             continue
         band, shade = learner.curves[id], colour(place)
         known = np.isfinite(band.value)
         # Only the rows that were evaluated: a band is drawn across those that were not planned.
-        ax.fill_between(tasks[known], band.low[known], band.high[known], color=shade, alpha=0.15, linewidth=0)
+        ax.fill_between(moments[known], band.low[known], band.high[known], color=shade, alpha=0.15, linewidth=0)
         ax.plot(
-            tasks[known],
+            moments[known],
             band.value[known],
             color=shade,
             marker=marker(place),
@@ -46,8 +45,8 @@ def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
             level = float(band.value[bend.at])
             ax.plot(bend.at + 1, level, "o", ms=7, mfc="none", mec=shade, mew=1)
             ax.hlines(level, bend.low + 1, (bend.high or bend.at) + 1, colors=shade, linewidth=3, alpha=0.5)
-    ax.set_xlabel(f"{stream.words.tasks} learned")
-    ax.set_ylabel(TITLES.get(id, id))
+    ax.set_xlabel(stream.words.axis)
+    ax.set_ylabel(text(curve_titles(stream.words).get(id, id)))
     whole_ticks(ax.xaxis)
-    ax.set_xlim(1, max(2, stream.T))
+    ax.set_xlim(1, max(2, int(moments[-1])))
     return ax

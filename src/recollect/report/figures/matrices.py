@@ -11,17 +11,20 @@ from recollect.report.figures.style import text, whole_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Rectangle
 
 
 def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False) -> Axes:
     """Draw the mean score matrix of a learner: rows are time, columns the task evaluated.
 
-    `written` puts the scores into the cells.
+    `written` puts the scores into the cells. Where rows are batches or visits, a frame marks the one with which
+    each concept had been learned.
     """
     scores = learner.matrix.value
+    known = scores[np.isfinite(scores)]
     bounds = (0.0, 1.0)
-    if np.nanmin(scores) < 0 or np.nanmax(scores) > 1:
-        bounds = (float(np.nanmin(scores)), float(np.nanmax(scores)))
+    if known.size and (known.min() < 0 or known.max() > 1):
+        bounds = (float(known.min()), float(known.max()))
     rows, columns = scores.shape
     ax.imshow(
         scores,
@@ -46,9 +49,18 @@ def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False)
                     fontsize=5,
                     color="black" if score < middle else "white",
                 )
+    for task, row in enumerate(learner.learned_at):
+        if row >= 0:
+            ax.add_patch(_frame(task + 0.5, row + 0.5))
     ax.set_title(text(learner.label))
     ax.set_xlabel(f"evaluated {stream.words.task}")
-    ax.set_ylabel(f"after {stream.words.task}" if rows == columns else "row")
+    ax.set_ylabel(f"after {stream.words.moment}" if rows == columns or stream.rows else "row")
     for axis in (ax.xaxis, ax.yaxis):
         whole_ticks(axis)
     return ax
+
+
+def _frame(x: float, y: float) -> Rectangle:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, y), 1, 1, fill=False, edgecolor="#d55e00", linewidth=0.8)

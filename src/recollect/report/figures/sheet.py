@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = {
-    "aa-raa": "average accuracy beside its rescaled form, over tasks",
+    "aa-raa": "the average score beside its rescaled form, over tasks",
     "af-raf": "average forgetting beside its rescaled form, over tasks",
     "matrix": "the score matrix of each learner",
     "split": "forgetting split in lost, chance and excess confusion",
@@ -32,7 +32,7 @@ FIGURES = {
 FORMATS = ("pdf", "svg", "png", "pgf")
 
 
-def make_figure(name: str, stream: Stream, *, width: str | float = "two", metric: str = "acc.average") -> Figure:
+def make_figure(name: str, stream: Stream, *, width: str | float = "two", metric: str | None = None) -> Figure:
     """Draw a figure of one stream. `width` is "one" or "two" columns of a paper, or inches."""
     if name not in FIGURES:
         raise UsageError(f"unknown figure {name!r}; there are {', '.join(FIGURES)}.")
@@ -49,7 +49,7 @@ def make_figure(name: str, stream: Stream, *, width: str | float = "two", metric
             return _split(stream, inches)
         if name == "difficulty":
             return _difficulty(stream, inches)
-        return _compare(stream, metric, inches)
+        return _compare(stream, metric or stream.focus.headline, inches)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -76,8 +76,9 @@ def _curves(stream: Stream, ids: Sequence[str], inches: float) -> Figure:
     have = [id for id in ids if any(id in learner.curves for learner in stream.learners)]
     if not have:
         raise NotComputable(f"no learner on {stream.key} has {' or '.join(ids)} over {stream.words.tasks}.")
-    beside = inches > 4
-    figure, axes = _axes(1 if beside else len(have), len(have) if beside else 1, inches, 0.72, sharey=True)
+    beside = inches > 4 and len(have) > 1
+    ratio = 0.5 if inches > 4 and not beside else 0.72
+    figure, axes = _axes(1 if beside else len(have), len(have) if beside else 1, inches, ratio, sharey=True)
     for ax, id in zip(axes, have, strict=True):
         curve(ax, stream, id)
     _legend(figure, axes[0])
@@ -88,7 +89,7 @@ def _matrices(stream: Stream, inches: float) -> Figure:
     across = min(len(stream.learners), 4 if inches > 4 else 2)
     figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, 1.12)
     # Two digits of 5 points need a fifth of an inch.
-    written = inches / across / stream.T >= 0.2
+    written = inches / across / stream.T >= 0.2 and len(stream.rows) <= 2 * stream.T
     for place, (ax, learner) in enumerate(zip(axes, stream.learners, strict=False)):
         matrix(ax, stream, learner, written=written)
         if place % across:
@@ -100,7 +101,7 @@ def _matrices(stream: Stream, inches: float) -> Figure:
 def _split(stream: Stream, inches: float) -> Figure:
     split: list[Learner] = [learner for learner in stream.learners if learner.parts is not None]
     if not split:
-        why = next((r.why for r in stream.refusals if r.what == "the split of forgetting"), "no run has it")
+        why = stream.why_not("split") or "no run has it"
         raise NotComputable(f"the forgetting on {stream.key} cannot be split: {why}.")
     across = min(len(split), 3 if inches > 4 else 1)
     figure, axes = _axes(ceil(len(split) / across), across, inches, 0.85, sharey=True)
@@ -112,6 +113,8 @@ def _split(stream: Stream, inches: float) -> Figure:
 
 
 def _difficulty(stream: Stream, inches: float) -> Figure:
+    if not stream.difficulty and stream.words.is_concepts:
+        raise NotComputable(f"how hard {stream.key} becomes cannot be drawn: {_why_not_rescaled(stream)}.")
     if not stream.difficulty:
         raise NotComputable(
             f"how hard {stream.key} becomes is known from the classes of each {stream.words.task}, which"
@@ -121,6 +124,18 @@ def _difficulty(stream: Stream, inches: float) -> Figure:
     difficulty(axes[0], stream)
     _legend(figure, axes[0], columns=2)
     return figure
+
+
+def left_out(name: str, stream: Stream) -> str | None:
+    """What a figure of this name cannot show of a stream, and why."""
+    rescaled = {"aa-raa": "raa.michel2023", "af-raf": "raf.michel2023"}.get(name)
+    if rescaled is None or any(rescaled in learner.curves for learner in stream.learners):
+        return None
+    return f"{rescaled} is not drawn: {_why_not_rescaled(stream)}"
+
+
+def _why_not_rescaled(stream: Stream) -> str:
+    return stream.why_not("raa") or stream.why_not("raf") or "no learner has a value"
 
 
 def _compare(stream: Stream, metric: str, inches: float) -> Figure:

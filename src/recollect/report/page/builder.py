@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from recollect.report.page.pack import to_script
 from recollect.report.prose import Name
 from recollect.report.sentences import answer
 from recollect.report.text import shown
+from recollect.report.words import curve_titles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,12 +37,52 @@ def build_page(contents: Contents) -> str:
         page=contents,
         answers=[answer(stream) for stream in contents.streams],
         titles=[_stream_title(stream) for stream in contents.streams],
+        **_lines(contents),
+        **_what_is_there(contents),
         formulas={one.id: Markup(mathml(one.latex)) for one in contents.definitions},
         data=Markup(to_script(_for_script(contents))),
         style=Markup((_HERE / "static" / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=_digest(script),
     )
+
+
+def _lines(contents: Contents) -> dict[str, list[str]]:
+    """What does not apply, what is missing and what to know: a line each, of all streams that it is true of."""
+
+    def refusals(stream: Stream) -> list[str]:
+        return [f"{one.what}: {one.why}" for one in stream.refusals]
+
+    def left_out(stream: Stream) -> list[str]:
+        return [f"{one.what}: {one.why}" for one in stream.left_out if one.part != "split"]
+
+    general = [f"{one.what}: {one.why}" for one in contents.refusals]
+    return {
+        "left_out": _of_streams(contents, left_out),
+        "missing": _of_streams(contents, refusals) + general,
+        "about": _of_streams(contents, lambda stream: list(stream.notes)),
+    }
+
+
+def _of_streams(contents: Contents, lines: Callable[[Stream], list[str]]) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for stream in contents.streams:
+        for line in lines(stream):
+            found.setdefault(line, []).append(stream.key)
+    everywhere = len(contents.streams)
+    return [line if len(keys) == everywhere else f"{', '.join(keys)}: {line}" for line, keys in found.items()]
+
+
+def _what_is_there(contents: Contents) -> dict[str, bool]:
+    """What the page needs words for."""
+    learners = [learner for stream in contents.streams for learner in stream.learners]
+    return {
+        "untrained": any(one.untrained for one in learners),
+        "joint": any(one.joint for one in learners),
+        "restricted": any(one.parts for one in learners),
+        "classes": any(stream.n_classes for stream in contents.streams),
+        "marked": any(stream.rows for stream in contents.streams),
+    }
 
 
 def _script() -> str:
@@ -63,8 +105,19 @@ def _for_script(contents: Contents) -> dict[str, Any]:
         "streams": [
             {
                 "key": stream.key,
-                "words": stream.words,
+                "words": {
+                    "task": stream.words.task,
+                    "tasks": stream.words.tasks,
+                    "score": stream.words.score,
+                    "moment": stream.words.moment,
+                    "axis": stream.words.axis,
+                },
+                "panels": stream.focus.panels,
+                "titles": curve_titles(stream.words),
                 "tasks": stream.tasks,
+                "rows": stream.rows,
+                "numbers": stream.numbers,
+                "unscored": stream.unscored,
                 "higher_is_better": stream.higher_is_better,
                 "columns": stream.columns,
                 "learners": stream.learners,
@@ -94,6 +147,7 @@ def _environment() -> Environment:
         "key": _short_key,
         "breakable": _breakable,
         "ticked": _ticked,
+        "begin": _begin,
     }
     made.tests |= {"name": lambda part: isinstance(part, Name)}
     return made
@@ -141,6 +195,11 @@ def _breakable(id: str) -> str:
     return id.replace(".", ".\u200b").replace("_", "_\u200b")
 
 
+def _begin(text: str) -> str:
+    """A sentence begins with a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def _ticked(text: str) -> str:
     """Text in which `code` is marked as in our docstrings; all of it is escaped."""
     from markupsafe import Markup, escape
@@ -154,10 +213,14 @@ def _ticked(text: str) -> str:
 
 def _stream_title(stream: Stream) -> str:
     what = [f"{stream.T} {stream.words.tasks if stream.T > 1 else stream.words.task}"]
+    if stream.rows:
+        what.append(f"{len(stream.rows)} {stream.words.rows}")
     if stream.n_classes:
         what.append(f"{stream.n_classes} classes")
-    if stream.scenario:
+    if stream.scenario and stream.scenario not in stream.key:
         what.append(stream.scenario)
+    if stream.words.is_concepts:
+        what.append(f"scored by {stream.words.score}")
     if stream.online is not None:
         what.append("one pass" if stream.online else "several passes")
     return ", ".join(what)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -39,22 +40,26 @@ def jsonable(data: Any) -> Any:
     >>> jsonable(Number(.61, .58, .64, 5)), jsonable(Number(reason="needs b"))
     ([0.61, 0.58, 0.64, 5], [None, None, None, 0, 'needs b'])
     """
+    if data is None or isinstance(data, str | int):
+        return data
+    if isinstance(data, float):
+        return _finite(data)
     if isinstance(data, Number):
-        made = [jsonable(data.value), jsonable(data.low), jsonable(data.high), data.n]
+        made = [_finite(data.value), _finite(data.low), _finite(data.high), data.n]
         return [*made, data.reason] if data.reason else made
     if isinstance(data, Band):
         return pack(data)
     if isinstance(data, np.ndarray):
         return [jsonable(value) for value in data.tolist()]
-    if is_dataclass(data):
-        return {field.name: jsonable(getattr(data, field.name)) for field in fields(data)}
     if isinstance(data, Mapping):
         return {str(key): jsonable(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [jsonable(value) for value in data]
-    if isinstance(data, float):
-        return round(data, DIGITS) if np.isfinite(data) else None
-    return data
+    return {field.name: jsonable(getattr(data, field.name)) for field in fields(data)}
+
+
+def _finite(value: float) -> float | None:
+    return round(value, DIGITS) if isfinite(value) else None
 
 
 def pack(band: Band) -> dict[str, Any]:

@@ -59,6 +59,7 @@ function at(made, i, digits = 3) {
   return format(made.value[i], digits) + ends;
 }
 
+const lastKnown = values => { for (let k = values.length - 1; k >= 0; k--) if (Number.isFinite(values[k])) return values[k]; return NaN; };
 const colour = label => `var(--c${place.get(label) % COLOURS})`;
 const short = (text, n = 22) => text.length > n ? text.slice(0, n - 1) + "…" : text;
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -14,24 +14,25 @@ function wholeTicks(n, count) {
   return made;
 }
 
-// A frame with its axes: gives the scales. x runs over tasks 1..T, y over the domain.
-function frame(host, { T, domain, height = 230, right = 10, bottom = 34, xTitle, title, bars = false }) {
+// A frame with its axes: gives the scales. x runs over T tasks or rows, y over the domain; `marks` are places on x.
+function frame(host, { T, domain, height = 230, right = 10, bottom = 34, xTitle, title, bars = false, tick = k => k + 1, marks = [] }) {
   const width = Math.max(240, host.clientWidth || 480), left = 36, top = 8;
   const root = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", tabindex: "0", "aria-label": title });
   const inner = width - left - right, slot = inner / (bars ? T : Math.max(1, T - 1));
   const x = k => bars ? left + (k + .5) * slot : left + (T === 1 ? inner / 2 : k * slot);
   const [low, high] = domain, y = v => top + (high - v) / (high - low) * (height - top - bottom);
   for (const v of ticks(low, high, 5)) {
-    root.append(svg("line", { class: v === 0 ? "axis" : "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }));
+    root.append(svg("line", { class: v === Math.max(0, low) ? "axis" : "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }));
     const text = svg("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" });
     text.textContent = String(Math.round(v * 1000) / 1000).replace("-", "−");
     root.append(text);
   }
   for (const k of wholeTicks(T, Math.max(2, Math.floor(inner / 34)))) {
     const text = svg("text", { x: x(k - 1), y: height - bottom + 15, "text-anchor": "middle" });
-    text.textContent = k;
+    text.textContent = tick(k - 1);
     root.append(text);
   }
+  for (const k of new Set(marks)) if (k >= 0) root.append(svg("line", { class: "learned", x1: x(k), x2: x(k), y1: top, y2: height - bottom }));
   const below = svg("text", { x: left + inner / 2, y: height - bottom + 30, "text-anchor": "middle" });
   below.textContent = xTitle;
   root.append(below);
@@ -71,6 +72,7 @@ function explore(made, T, lines, bars = false) {
 let patterns = 0;
 // Fills that differ without colour too: solid, outlined, hatched one way or the other.
 function fill(root, name) {
+  if (name === "drop") return "var(--lost)";
   if (name === "lost" || name === "newer") return `var(--${name})`;
   if (name === "right" || name === "chance") return `var(--${name})`;
   const id = `hatch${patterns++}`, turn = name === "excess" || name === "own" ? 45 : -45;

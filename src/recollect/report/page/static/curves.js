@@ -1,6 +1,18 @@
-// Section 3: curves over tasks with their interval bands, two beside each other on one scale.
-const CURVES = [["acc.average", "raa.michel2023"], ["forgetting.chaudhry2018", "raf.michel2023"]];
-const TITLES = { "acc.average": "AA", "raa.michel2023": "RAA", "forgetting.chaudhry2018": "AF", "raf.michel2023": "RAF" };
+// Section 3: curves over time with their interval bands; those of one panel stand beside each other on one scale.
+
+// Time is counted in tasks, or in the rows of the matrix where those are batches or visits.
+function timeOf(stream) {
+  if (!stream.rows.length) return { n: stream.tasks.length, tick: k => k + 1, name: k => `${stream.words.task} ${k + 1} (${short(stream.tasks[k], 40)})`, row: k => `${k + 1}: ${stream.tasks[k]}` };
+  return { n: stream.rows.length, tick: k => stream.numbers[k], name: k => stream.rows[k], row: k => stream.rows[k] };
+}
+
+// The scores of detectors lie far from 0: their curves are looked at closely.
+function closeLimits(bands) {
+  let low = Infinity, high = -Infinity;
+  for (const made of bands) for (const v of made.value) { if (v < low) low = v; if (v > high) high = v; }
+  if (!(low > .15 && high <= 1)) return limits(bands);
+  return [Math.max(0, Math.floor(low * 20 - .5) / 20), Math.min(1, Math.ceil(high * 20) / 20)];
+}
 
 function limits(bands) {
   let low = 0, high = 0;
@@ -14,13 +26,13 @@ function limits(bands) {
 }
 
 function lineChart(host, stream, id, learners, domain) {
-  const T = stream.tasks.length, words = stream.words;
+  const time = timeOf(stream), T = time.n, words = stream.words;
   const bends = id === "raa.michel2023" ? learners.filter(one => one.bend && one.bend.found) : [];
-  const wide = host.clientWidth >= 380, lane = 9;
+  const wide = host.clientWidth >= 380, lane = 9, room = Math.min(140, Math.max(60, ...learners.map(one => 14 + 6.1 * Math.min(20, one.label.length))));
   const made = frame(host, {
-    T, domain, height: 250 + bends.length * lane, right: wide ? 96 : 12, bottom: 36 + bends.length * lane,
-    xTitle: `${words.tasks} learned`,
-    title: `${TITLES[id]} (${id}) after each ${words.task}: ` + learners.map(one => `${one.label} ends at ${format(band(one.curves[id]).value[T - 1])}`).join(", "),
+    T, domain, height: 250 + bends.length * lane, right: wide ? room : 12, bottom: 36 + bends.length * lane,
+    xTitle: words.axis, tick: time.tick, marks: stream.rows.length ? stream.learners[0].learned_at : [],
+    title: `${stream.titles[id]} (${id}) after each ${words.moment}: ` + learners.map(one => `${one.label} ends at ${format(lastKnown(band(one.curves[id]).value))}`).join(", "),
   });
   const { root, x, y } = made, floor = made.height - made.bottom;
   const ends = [];
@@ -64,7 +76,7 @@ function lineChart(host, stream, id, learners, domain) {
     drop.style.stroke = colour(one.label); drop.style.strokeDasharray = "1 3";
     root.append(dot, ring, drop);
   });
-  explore(made, T, k => [[null, `after ${words.task} ${k + 1} (${short(stream.tasks[k], 40)})`, true]].concat(
+  explore(made, T, k => [[null, `after ${time.name(k)}`, true]].concat(
     learners.map(one => [one, band(one.curves[id])]).filter(([, b]) => Number.isFinite(b.value[k])).sort((a, b) => b[1].value[k] - a[1].value[k])
       .map(([one, b]) => [one.label, `${short(one.label)}  ${at(b, k)}` + (one.bend && one.bend.found && one.bend.at === k && bends.includes(one) ? "  stops rising" : "")])));
   host.replaceChildren(root);
@@ -79,31 +91,38 @@ function labelEnds(root, ends, made) {
   if (over > 0) for (let i = levels.length - 1, limit = made.height - made.bottom; i >= 0; i--) { levels[i] = Math.min(levels[i], limit); limit = levels[i] - gap; }
   kept.forEach((end, i) => {
     const text = svg("text", { class: "label", x: made.width - made.right + 8, y: levels[i] + 4 });
-    text.textContent = short(end.one.label, 14);
+    text.textContent = short(end.one.label, 20);
     text.style.fill = colour(end.one.label);
     root.append(text);
   });
 }
 
 function curvesOf(host) {
-  const stream = page.streams[host.dataset.stream];
-  for (const ids of CURVES) {
+  const stream = page.streams[host.dataset.stream], time = timeOf(stream);
+  let row = null, alone = false;
+  for (const ids of stream.panels) {
     const have = ids.filter(id => stream.learners.some(one => one.curves[id]));
     if (!have.length) continue;
-    const row = element("div", { class: "two" }), slots = new Map();
+    // A curve without its companion shares the line with the next such one.
+    if (!(row && alone && have.length === 1)) { row = element("div", { class: "two" }); host.append(row); }
+    alone = have.length === 1;
+    const slots = new Map();
+    let figure = null;
     for (const id of have) {
-      const caption = element("figcaption", {}, element("b", {}, TITLES[id]), " ", element("code", {}, id));
+      const caption = element("figcaption", {}, element("b", {}, stream.titles[id]), " ", element("code", {}, id));
+      if (stream.rows.length) caption.append(`, after every ${stream.words.moment}, over the ${stream.words.tasks} learned so far. A dotted line marks where one had been learned.`);
       if (id === "raa.michel2023" && stream.learners.some(one => one.bend && one.bend.found)) caption.append(". A ring marks where a curve stops rising; the bar under the axis is the interval of that place over seeds.");
       const slot = element("div", {});
       const current = () => stream.learners.filter(one => shown.has(one.label) && one.curves[id]);
-      row.append(element("figure", {}, caption, slot, numbersTable(`${TITLES[id]} after each ${stream.words.task}`, stream.words.task, stream.tasks.map((name, k) => `${k + 1}: ${name}`),
-        () => current().map(one => [one.label, k => at(band(one.curves[id]), k)]))));
+      figure = element("figure", {}, caption, slot, numbersTable(`${stream.titles[id]} after each ${stream.words.moment}`, stream.words.moment, Array.from({ length: time.n }, (_, k) => time.row(k)),
+        () => current().map(one => [one.label, k => at(band(one.curves[id]), k)])));
+      row.append(figure);
       slots.set(id, slot);
     }
-    host.append(row);
-    drawn(row, () => {
+    drawn(alone ? figure : row, () => {
       const all = stream.learners.filter(one => shown.has(one.label));
-      const domain = limits(all.flatMap(one => have.map(id => band(one.curves[id])).filter(Boolean)));
+      const made = all.flatMap(one => have.map(id => band(one.curves[id])).filter(Boolean));
+      const domain = stream.words.task === "concept" && have[0] === "acc.average" ? closeLimits(made) : limits(made);
       for (const id of have) lineChart(slots.get(id), stream, id, all.filter(one => one.curves[id]), domain);
     });
   }

@@ -49,6 +49,10 @@ function heat(canvas, { blocks, domain, scale }) {
     if (cell >= 3 && tall >= 3) for (let i = 0; i < T * block.S; i++) if (!Number.isFinite(values[i])) {
       pen.fillRect(left + (i % T + .5) * cell - .75, y0 + (Math.floor(i / T) + .5) * tall - .75, 1.5, 1.5);
     }
+    if (block.marks) {
+      pen.strokeStyle = css("--mark"); pen.lineWidth = tall < 6 ? 1 : 1.6;
+      block.marks.forEach((i, j) => { if (i >= 0) pen.strokeRect(left + j * cell + .8, y0 + i * tall + .4, cell - 1.6, Math.max(1, tall - .8)); });
+    }
     places.push({ block, y0 });
     y0 += block.S * tall + gap;
   }
@@ -89,10 +93,16 @@ function exploreHeat(canvas, describe) {
   });
 }
 
-function blockOf(values, ends, words, what) {
-  const S = values.shape[0], T = values.shape[1];
+function blockOf(values, one, stream) {
+  const [S, T] = values.shape, words = stream.words, ends = one.ends;
+  if (stream.rows.length && S <= stream.rows.length) return {
+    values, S, T, marks: one.learned_at,
+    tick: i => stream.numbers[i],
+    ticks: most => wholeTicks(S, most).map(k => k - 1),
+    row: i => `after ${stream.rows[i]}`,
+  };
   return {
-    values, S, T, what,
+    values, S, T,
     tick: i => ends[i] ?? "·",
     ticks: most => { const named = new Set(wholeTicks(Math.max(...ends.map(end => end ?? 0)), most)); return ends.map((end, i) => named.has(end) ? i : -1).filter(i => i >= 0); },
     row: i => ends[i] === null || ends[i] === undefined ? `row ${i + 1}, inside a ${words.task}` : `after ${words.task} ${ends[i]}`,
@@ -101,7 +111,12 @@ function blockOf(values, ends, words, what) {
 
 function untrainedBlock(values) {
   const flat = { ...values, shape: [1, values.shape[0]] };
-  return { values: flat, S: 1, T: values.shape[0], what: "", tick: () => "–", ticks: () => [0], row: () => "untrained" };
+  return { values: flat, S: 1, T: values.shape[0], tick: () => "–", ticks: () => [0], row: () => "untrained" };
+}
+
+function missing(stream, j) {
+  const why = stream.unscored[stream.tasks[j]];
+  return why ? `no ${stream.words.score}: ${why}` : "not evaluated";
 }
 
 function matrixFigure(stream, caption, label) {
@@ -109,7 +124,7 @@ function matrixFigure(stream, caption, label) {
   const figure = element("figure", {}, element("figcaption", {}, ...caption), element("div", {}, canvas));
   exploreHeat(canvas, (block, i, j) => [
     [null, `${block.row(i)}, on ${j + 1} (${short(stream.tasks[j], 40)})`, true],
-    [label, Number.isFinite(block.values.value[i * block.T + j]) ? at(block.values, i * block.T + j, 4) : "not evaluated"]]);
+    [label, Number.isFinite(block.values.value[i * block.T + j]) ? at(block.values, i * block.T + j, 4) : missing(stream, j)]]);
   return { figure, canvas };
 }
 
@@ -119,15 +134,16 @@ function matricesOf(host) {
   let low = Infinity, high = -Infinity;
   for (const one of stream.learners) for (const v of band(one.matrix).value) { if (v < low) low = v; if (v > high) high = v; }
   const domain = low >= 0 && high <= 1 ? [0, 1] : [low, high];
+  if (words.task === "concept" && T <= 30 && stream.tasks[0] !== "concept 1") host.append(element("p", { class: "aside" }, stream.tasks.map((name, j) => `${j + 1} ${short(name, 40)}`).join(", ") + "."));
   host.append(scaleBar("--heat", domain, words.score), grid);
   for (const one of stream.learners) {
     const { figure, canvas } = matrixFigure(stream, [swatch(one.label), " ", element("b", {}, one.label)], one.label);
     canvas.setAttribute("aria-label", `Score matrix of ${one.label}: ${one.ends.length} rows, ${T} ${words.tasks}. Arrow keys move from cell to cell.`);
     const values = band(one.matrix);
-    figure.append(numbersTable(`Score matrix of ${one.label}`, "row", one.ends.map((end, i) => blockOf(values, one.ends, words).row(i)), () => stream.tasks.map((name, j) => [`${j + 1}: ${name}`, i => at(values, i * T + j, 4)])));
+    figure.append(numbersTable(`Score matrix of ${one.label}`, "row", one.ends.map((_, i) => blockOf(values, one, stream).row(i)), () => stream.tasks.map((name, j) => [`${j + 1}: ${name}`, i => at(values, i * T + j, 4)])));
     grid.append(figure);
     drawn(figure, () => {
-      const blocks = [blockOf(values, one.ends, words)];
+      const blocks = [blockOf(values, one, stream)];
       if (one.untrained) blocks.unshift(untrainedBlock(band(one.untrained)));
       heat(canvas, { blocks, domain, scale: "--heat" });
     }, one.label);
@@ -143,7 +159,7 @@ function jointFigure(stream, grid, domain) {
   const { figure, canvas } = matrixFigure(stream, [element("b", {}, "the joint learner"), ", retrained on everything seen so far: what the others are measured against"], null);
   canvas.setAttribute("aria-label", `Score matrix of the joint learner: ${T} rows, ${T} ${stream.words.tasks}. Arrow keys move from cell to cell.`);
   grid.append(figure);
-  drawn(figure, () => heat(canvas, { blocks: [blockOf(values, ends, stream.words)], domain, scale: "--heat" }));
+  drawn(figure, () => heat(canvas, { blocks: [blockOf(values, { ends }, { ...stream, rows: [] })], domain, scale: "--heat" }));
 }
 
 function differenceFigure(stream, host) {
@@ -164,7 +180,7 @@ function differenceFigure(stream, host) {
     if (!values) return;
     let most = 0;
     for (const v of values.value) if (Math.abs(v) > most) most = Math.abs(v);
-    heat(canvas, { blocks: [blockOf(values, a.ends, stream.words)], domain: [-most || -1, most || 1], scale: "--apart" });
+    heat(canvas, { blocks: [blockOf(values, a, stream)], domain: [-most || -1, most || 1], scale: "--apart" });
   };
   menus.forEach(menu => menu.addEventListener("change", draw));
   drawn(figure, draw);

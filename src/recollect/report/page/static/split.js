@@ -65,6 +65,25 @@ function splitOf(host) {
       });
     }, one.label);
   }
+  dropsOf(stream, host);
 }
 
-const lastKnown = values => { for (let k = values.length - 1; k >= 0; k--) if (Number.isFinite(values[k])) return values[k]; return NaN; };
+// Where forgetting cannot be split: each task's whole drop, a small panel a learner.
+function dropsOf(stream, host) {
+  const some = stream.learners.filter(one => one.drops), words = stream.words, T = stream.tasks.length;
+  if (!some.length) return;
+  const grid = element("div", { class: "many" }), parts = one => [["drop", band(one.drops)]], domain = stackLimits(some.map(parts));
+  const when = stream.rows.length ? `, when the last ${words.task} had been learned` : ` at the end`;
+  host.append(grid);
+  for (const one of some) {
+    const slot = element("div", {}), values = band(one.drops);
+    const figure = element("figure", {}, element("figcaption", {}, swatch(one.label), " ", element("b", {}, one.label), `, each ${words.task}${when}`), slot,
+      numbersTable(`${one.label}, forgetting of each ${words.task}${when}`, words.task, stream.tasks.map((name, k) => `${k + 1}: ${name}`), () => [["forgetting", k => at(values, k)]]));
+    grid.append(figure);
+    drawn(figure, () => bars(slot, {
+      T, parts: parts(one), domain, xTitle: words.task,
+      title: `${one.label}, forgetting of each ${words.task}${when}: ` + stream.tasks.map((name, k) => `${short(name)} ${format(values.value[k])}`).slice(0, 12).join(", "),
+      lines: k => [[null, `${words.task} ${k + 1} (${short(stream.tasks[k], 40)})`, true], [one.label, Number.isFinite(values.value[k]) ? `forgotten  ${at(values, k)}` : "learned last, nothing to forget yet"]],
+    }), one.label);
+  }
+}

@@ -1,0 +1,125 @@
+"""The options of the strategies, and those of the networks among the detectors."""
+
+# `option` returns a dataclass field, which is what a default may be.
+# ruff: noqa: RUF009
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.learners.detection.names import NETWORKS, Spec, parse
+from recollect.learners.options import option
+
+PYOD = "PyOD"
+PYCLAD = "pyCLAD"
+
+_DETECTOR = (
+    "a PyOD or scikit-learn model by its class name, autoencoder, vae, {name: parameters}, 'package.module:Class',"
+    " or (in Python) an object or class with fit and decision_function"
+)
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Options of every strategy."""
+
+    detector: Any = option("IForest", _DETECTOR, kind="detector")
+    contamination: float = option(
+        0.1, "share of the training scores that lies above the threshold of an alarm, up to 0.5", whose=PYOD, low=0
+    )
+
+    def __post_init__(self) -> None:
+        parse(self.detector)
+        if not 0 < self.contamination <= 0.5:
+            raise UsageError(
+                "The option 'contamination' is a number above 0 and up to 0.5, the share of the training scores that"
+                f" lies above the threshold; got {self.contamination!r}."
+            )
+
+    @property
+    def spec(self) -> Spec:
+        """The detector that was asked for."""
+        return parse(self.detector)
+
+
+@dataclass(frozen=True)
+class Experts(Detection):
+    """Options of one detector a concept."""
+
+    unknown: str = option(
+        "nan",
+        "scores of a concept that has no expert yet: nan (undefined), constant (0 for all, as pyCLAD has it), newest"
+        " (those of the expert learned last)",
+        choices=("nan", "constant", "newest"),
+    )
+
+
+@dataclass(frozen=True)
+class ReplayDetection(Detection):
+    """Options of replay."""
+
+    memory: int = option(1000, "samples that the memory holds", low=1)
+    keep: str = option(
+        "reservoir",
+        "reservoir: every sample seen is held with equal probability; balanced: every concept has an equal share"
+        " (every unit, where the concept is not told)",
+        choices=("reservoir", "balanced"),
+    )
+
+
+@dataclass(frozen=True)
+class NetworkDetection(Detection):
+    """Options of strategies that work on the weights of a network."""
+
+    detector: Any = option(
+        "autoencoder", "autoencoder, vae, or {name: parameters}: a detector with weights", kind="detector"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.spec.family != "network":
+            raise UsageError(
+                f"EWC and LwF train the weights of a network; {self.spec.name} has none. Take the detector"
+                f" {' or '.join(NETWORKS)}, or a strategy for any detector: naive, replay, cumulative, experts."
+            )
+
+
+@dataclass(frozen=True)
+class AnchoredDetection(NetworkDetection):
+    """Options of EWC."""
+
+    strength: float = option(1e6, "weight of the penalty; importance is small where reconstructions are good", low=0)
+    decay: float = option(1.0, "share of the importance that is kept when a unit is added", low=0)
+    samples: int = option(200, "samples of a unit, drawn at random, from which importance is taken", low=1)
+
+
+@dataclass(frozen=True)
+class DistilledDetection(NetworkDetection):
+    """Options of LwF."""
+
+    strength: float = option(0.5, "weight of the distance from the teacher's outputs", whose=PYCLAD, low=0)
+
+
+@dataclass(frozen=True)
+class Autoencoder:
+    """Parameters of the detector `autoencoder`."""
+
+    hidden: Any = option(
+        None,
+        "widths of the encoder, the last of which is the code; the decoder mirrors them; by default 64 and a quarter of"
+        " the features",
+        kind="widths",
+    )
+    lr: float = option(0.001, "learning rate of Adam", whose=PYOD, low=0)
+    epochs: int = option(1, "passes over a unit", low=1)
+    batch: int = option(32, "samples a step", whose=PYOD, low=1)
+    standardise: bool = option(False, "features in units of their running deviation from their running mean")
+
+
+@dataclass(frozen=True)
+class VariationalAutoencoder(Autoencoder):
+    """Parameters of the detector `vae`."""
+
+    beta: float = option(1.0, "weight of the divergence of the code from its prior", whose=PYOD, low=0)

@@ -1,0 +1,191 @@
+"""An autoencoder and a variational autoencoder that learn as the stream goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from recollect.learners import devices
+from recollect.learners.base import Array, State
+from recollect.learners.detection import options as available
+from recollect.learners.detection.detectors import Floats, threshold
+from recollect.learners.detection.names import Spec
+from recollect.learners.detection.standard import RunningScale
+from recollect.learners.optimisers import Adam
+from recollect.learners.options import read
+from recollect.learners.randomness import sub_seed
+from recollect.runs.seeds import Seeds
+
+PIECE = 4096
+# What a strategy adds to the loss of a step: a function of the inputs and of the network's outputs for them.
+Extra = Callable[[Tensor, Tensor], Tensor]
+
+
+class CodedNetwork(nn.Module):
+    """An encoder and its mirror image. What the code is, and what a sample costs, is said below."""
+
+    codes = 1
+
+    def __init__(self, n_features: int, widths: Sequence[int]) -> None:
+        super().__init__()
+        *hidden, self.width = widths
+        self.encoder = _layers([n_features, *hidden, self.codes * self.width])
+        self.decoder = _layers([self.width, *reversed(hidden), n_features])
+
+    def losses(self, x: Tensor, noise: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The loss of each sample, which is its score too, and the outputs."""
+        raise NotImplementedError
+
+
+class AutoencoderNetwork(CodedNetwork):
+    """The loss of a sample is the mean of its squared reconstruction errors.
+
+    >>> losses, outputs = AutoencoderNetwork(6, (8, 2)).losses(torch.zeros(5, 6))
+    >>> losses.shape, outputs.shape
+    (torch.Size([5]), torch.Size([5, 6]))
+    """
+
+    def losses(self, x: Tensor, noise: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The mean squared error of each sample, and the reconstructions."""
+        outputs = self.decoder(self.encoder(x))
+        return (outputs - x).square().mean(1), outputs
+
+
+class VariationalNetwork(CodedNetwork):
+    """The loss of a sample is its negative ELBO under a Gaussian of variance 1, without the constant.
+
+    Without noise the code is its mean: a score draws nothing.
+    """
+
+    codes = 2
+
+    def __init__(self, n_features: int, widths: Sequence[int], beta: float = 1.0) -> None:
+        super().__init__(n_features, widths)
+        self.beta = beta
+
+    def losses(self, x: Tensor, noise: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The negative ELBO of each sample, and the reconstructions."""
+        mean, log_variance = self.encoder(x).chunk(2, 1)
+        outputs = self.decoder(mean if noise is None else mean + noise * torch.exp(0.5 * log_variance))
+        divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1)
+        return 0.5 * (outputs - x).square().sum(1) + self.beta * divergence, outputs
+
+
+class NetworkDetector:
+    """A network that goes on learning with Adam: `epochs` passes over a unit, in mini-batches in random order."""
+
+    can_update = True
+
+    def __init__(
+        self,
+        options: available.Autoencoder,
+        n_features: int,
+        seeds: Seeds,
+        contamination: float,
+        device: str = "auto",
+    ) -> None:
+        self.options = options
+        self.device = devices.choose(device)
+        self.notes: list[str] = []
+        self._n_features = n_features
+        self._seeds = seeds
+        self._contamination = contamination
+        self._begin()
+
+    def _begin(self) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._seeds.init)
+            self.network = self._build().to(self.device)
+        self.optimiser = Adam(self.network, self.options.lr, weight_decay=0.0)
+        self.generator = torch.Generator().manual_seed(sub_seed(self._seeds.learner, "detector"))
+        self.scale = RunningScale(self._n_features)
+        self.threshold = np.inf
+
+    def _build(self) -> CodedNetwork:
+        widths = self.options.hidden or (64, max(1, self._n_features // 4))
+        if isinstance(self.options, available.VariationalAutoencoder):
+            return VariationalNetwork(self._n_features, widths, self.options.beta)
+        return AutoencoderNetwork(self._n_features, widths)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the weights."""
+        return sum(weight.numel() * weight.element_size() for weight in self.network.parameters())
+
+    def fit(self, x: Array) -> None:
+        """A new network, trained."""
+        self._begin()
+        self.update(x)
+
+    def update(self, x: Array, extra: Extra | None = None) -> None:
+        """Train the network that there is, on the loss and what a strategy adds to it."""
+        if self.options.standardise:
+            self.scale.add(x)
+        inputs = self.inputs(x)
+        for _ in range(self.options.epochs):
+            order = torch.randperm(len(x), generator=self.generator).to(self.device)
+            for start in range(0, len(x), self.options.batch):
+                some = inputs[order[start : start + self.options.batch]]
+                losses, outputs = self.network.losses(some, self.noise(len(some)))
+                loss = losses.mean()
+                self.optimiser.step(loss if extra is None else loss + extra(some, outputs))
+        self.threshold = threshold(self.score(x), self._contamination)
+
+    def score(self, x: Array) -> Floats:
+        """The loss of each sample."""
+        scores = np.empty(len(x))
+        with torch.inference_mode():
+            for start in range(0, len(x), PIECE):
+                part = self.inputs(x[start : start + PIECE])
+                scores[start : start + len(part)] = self.network.losses(part)[0].cpu().numpy()
+        return scores
+
+    def inputs(self, x: Array) -> Tensor:
+        """What the network takes: float32, scaled if asked."""
+        scaled = self.scale(x) if self.options.standardise else x
+        return torch.from_numpy(np.ascontiguousarray(scaled, np.float32)).to(self.device)
+
+    def noise(self, count: int) -> Tensor | None:
+        """Noise for the codes of so many samples, where codes are random."""
+        if self.network.codes == 1:
+            return None
+        return torch.randn(count, self.network.width, generator=self.generator).to(self.device)
+
+    def state(self) -> State:
+        """Weights, optimiser, generator, scale, threshold."""
+        return {
+            "network": devices.weights(self.network),
+            "optimiser": self.optimiser.state(),
+            "generator": devices.to_array(self.generator.get_state()),
+            "scale": self.scale.state(),
+            "threshold": self.threshold,
+        }
+
+    def restore(self, state: State) -> None:
+        """Become the detector whose state this is."""
+        self._begin()
+        if state:
+            devices.set_weights(self.network, state["network"])
+            self.optimiser.restore(state["optimiser"])
+            self.generator.set_state(torch.from_numpy(np.array(state["generator"])))
+            self.scale.restore(state["scale"])
+            self.threshold = float(state["threshold"])
+
+
+def make_network(spec: Spec, n_features: int, seeds: Seeds, contamination: float, device: str) -> NetworkDetector:
+    """The network of this name, with its parameters."""
+    cls = available.VariationalAutoencoder if spec.name == "vae" else available.Autoencoder
+    chosen = read(cls, spec.name, spec.parameters, what="detector")
+    return NetworkDetector(chosen, n_features, seeds, contamination, device)
+
+
+def _layers(widths: Sequence[int]) -> nn.Sequential:
+    """Linear layers with rectifiers between them."""
+    layers: list[nn.Module] = []
+    for low, high in pairwise(widths):
+        layers += [nn.Linear(low, high), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])

@@ -1,0 +1,86 @@
+"""A run without some of its concepts: those whose test sets give no score, for one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from recollect.errors import UsageError
+from recollect.runs.run import Row, Run
+
+
+def without(run: Run, names: Collection[str]) -> Run:
+    """The run as if these concepts had never been evaluated; what the learner learned of them stays learned.
+
+    The rows stay, so that those after a concept that is left out are rows between two others. Only for detectors:
+    the classes of a task that is left out would still be among the answers.
+
+    >>> from recollect.runs import Row, Run, Task
+    >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"), Task("b"), Task("c")), scenario="concept-aware",
+    ...           rows=(Row(0, score=(.9, None, .5)), Row(1, score=(.8, None, .6)), Row(2, score=(.7, None, .9))))
+    >>> left = without(run, ["b"])
+    >>> left.matrix.R.tolist(), left.matrix.learned_at.tolist()
+    ([[0.9, 0.5], [0.8, 0.6], [0.7, 0.9]], [0, 2])
+    """
+    there = [task.name for task in run.tasks]
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        raise UsageError(f"The run {run.name} has no concept {unknown[0]!r} to leave out; it has {', '.join(there)}.")
+    if not (run.scenario or "").startswith("concept"):
+        raise UsageError(
+            f"Only concepts of detectors can be left out; the run {run.name} is"
+            f" {run.scenario or 'of no known scenario'}, where the classes of a task that is left out would still be"
+            " among the answers."
+        )
+    kept = [place for place, name in enumerate(there) if name not in names]
+    if not kept:
+        raise UsageError(f"All {len(there)} concepts of the run {run.name} would be left out; keep one at least.")
+    ends = _ends(run)
+    return replace(
+        run,
+        tasks=tuple(run.tasks[place] for place in kept),
+        rows=tuple(_row(row, kept, there) for row in run.rows),
+        learned_at={new: ends[old] for new, old in enumerate(kept) if old in ends},
+        joint_run=None if run.joint_run is None else without(run.joint_run, names),
+        notes=(*run.notes, f"left out: {', '.join(name for name in there if name in names)}"),
+    )
+
+
+def _ends(run: Run) -> dict[int, int]:
+    """The row after which each concept has been learned, counted without the untrained one."""
+    if run.learned_at is not None:
+        return dict(run.learned_at)
+    timed = [row for row in run.rows if row.after >= 0]
+    ends = {row.after: place for place, row in enumerate(timed) if row.task_end}
+    if run.status in ("running", "failed"):
+        planned = range(run.T) if run.plan.rows is None else run.plan.rows
+        to_come = [task for task in planned if task not in ends]
+        ends |= {task: len(timed) + place for place, task in enumerate(to_come)}
+    return ends
+
+
+def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:
+    def pick(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
+        return None if values is None else tuple(values[place] if place < len(values) else None for place in kept)
+
+    extra = dict(row.extra)
+    if isinstance(extra.get("scores"), Mapping):
+        extra["scores"] = {name: list(pick(values) or ()) for name, values in extra["scores"].items()}
+    if isinstance(extra.get("reasons"), Mapping):
+        remaining = {names[place] for place in kept}
+        extra["reasons"] = {name: why for name, why in extra["reasons"].items() if name in remaining}
+    after = sum(place <= row.after for place in kept) - 1
+    return replace(
+        row,
+        after=after,
+        # A row that follows concepts which are all left out is not the untrained one.
+        task_end=row.task_end and (after >= 0 or row.after < 0),
+        score=pick(row.score),
+        correct=pick(row.correct),
+        n=pick(row.n),
+        masked=pick(row.masked),
+        restricted=None,
+        joint=pick(row.joint),
+        extra=extra,
+    )

@@ -1,0 +1,55 @@
+"""Which words a run asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from recollect.report.words import CONCEPTS, TASKS, Words, focus_of, score_name, words_for
+from recollect.runs import Plan, group
+from tests.report.samples import make_detector, make_run
+
+
+@pytest.mark.parametrize(
+    ("rows", "moment", "axis"),
+    [("concepts", "concept", "concepts learned"), ("batches", "batch", "batches"), ("visits", "visit", "visits")],
+)
+def test_time_is_counted_in_what_the_rows_are(rows: str, moment: str, axis: str) -> None:
+    words = words_for(group([make_detector("naive", 0, rows=rows)])[0])
+    assert (words.task, words.score) == ("concept", "ROC-AUC")
+    assert (words.moment, words.axis) == (moment, axis)
+
+
+def test_a_sparse_plan_of_concepts_still_counts_concepts() -> None:
+    run = make_detector("naive", 0)
+    sparse = replace(run, plan=Plan(rows=(1, 4)), rows=(run.rows[0], run.rows[2], run.rows[5]))
+    assert not words_for(group([sparse])[0]).by_rows
+
+
+def test_a_single_pass_over_classes_keeps_its_words() -> None:
+    words = words_for(group([make_run("er", 0)])[0])
+    assert (words.task, words.score, words.headline) == ("task", "accuracy", "average accuracy over all tasks")
+
+
+def test_scores_by_their_names() -> None:
+    assert [score_name(name) for name in ("roc_auc", "average_precision", "f1", "my_score", "RMSE")] == [
+        "ROC-AUC",
+        "average precision",
+        "F1",
+        "my_score",
+        "RMSE",
+    ]
+    assert Words("concept", "concepts", "average precision").average == "mean average precision"
+
+
+def test_only_whole_words_are_changed() -> None:
+    words = Words("concept", "concepts", "F1")
+    assert words.say("Tasks of a multitask learner: task accuracy") == "Concepts of a multitask learner: concept score"
+    assert Words().say("task") == "task"
+
+
+def test_tasks_and_concepts_together_are_asked_as_tasks() -> None:
+    assert focus_of([Words("concept", "concepts", "F1")]) is CONCEPTS
+    assert focus_of([Words(), Words("concept", "concepts", "F1")]) is TASKS
+    assert focus_of([]) is TASKS
