@@ -12,8 +12,7 @@ import pytest
 
 import recollect as rc
 from recollect.errors import UsageError
-from recollect.protocol import checkpoint
-from recollect.protocol import Place, iter_protocol, iter_run, run_protocol, spread
+from recollect.protocol import Place, checkpoint, iter_protocol, iter_run, run_protocol, spread
 from recollect.runs.reading import read_run
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive

@@ -112,7 +112,8 @@ def by_hand(mean: float, concept: int) -> float:
 def test_a_row_a_concept_every_column(tmp_path: Path) -> None:
     learner = Distance()
     made = run_protocol(learner, stream(), tmp_path / "r", name="distance")
-    assert learner.ended == 3 and all(task is None for task, _ in learner.seen)
+    assert learner.ended == 3
+    assert all(task is None for task, _ in learner.seen)
     assert [(row.after, row.step, row.task_end) for row in made.rows] == [
         (-1, 0, True),
         (0, 4, True),
@@ -121,7 +122,8 @@ def test_a_row_a_concept_every_column(tmp_path: Path) -> None:
     ]
     expected = [[by_hand(10.0 * i, j) for j in range(3)] for i in range(3)]
     np.testing.assert_array_equal(made.matrix.R, expected)
-    assert made.matrix.R[0].tolist() == [1.0, 1.0, 1.0] and made.matrix.R[2, 0] == 0.0
+    assert made.matrix.R[0].tolist() == [1.0, 1.0, 1.0]
+    assert made.matrix.R[2, 0] == 0.0
     assert made.matrix.b is None or np.isnan(made.matrix.b).all()
     assert (made.metric, made.scenario, made.learned_at) == ("roc_auc", "concept-incremental", None)
     assert made.rows[0].extra["reason"] == "the learner has learned nothing yet"
@@ -170,7 +172,8 @@ def test_concepts_that_recur(tmp_path: Path) -> None:
     recurring = stream(visits=(0, 1, 0, 2), scenario="concept-aware")
     assert (recurring.n_sections, recurring.learned_at) == (4, (0, 1, 3))
     made = run_protocol(learner, recurring, tmp_path / "r", name="distance")
-    assert [task for task, _ in learner.seen] == [0, 1, 0, 2] and learner.ended == 4
+    assert [task for task, _ in learner.seen] == [0, 1, 0, 2]
+    assert learner.ended == 4
     assert [(row.after, row.step) for row in made.rows] == [(-1, 0), (0, 2), (1, 6), (1, 8), (2, 10)]
     assert made.learned_at == {0: 0, 1: 1, 2: 3}
     means = [0.0, 10.0, 0.0, 20.0]
@@ -184,6 +187,29 @@ def test_planned_batches_only(tmp_path: Path) -> None:
     assert made.learned_at == {0: 1, 1: 1, 2: 1}
 
 
+def test_rows_inside_sections_belong_to_streams_of_tasks() -> None:
+    with pytest.raises(UsageError, match="`every` would put others between them"):
+        list(iter_protocol(Distance(), stream(scenario="concept-agnostic", batch=3), seed=0, plan=Plan(every=2)))
+
+
+def test_seeds_that_learn_after_different_rows_are_seen_where_they_had_learned(tmp_path: Path) -> None:
+    runs = []
+    for seed, sizes in enumerate(((4, 4, 2), (2, 4, 4))):
+        made = stream(sizes=sizes, scenario="concept-agnostic", batch=2)
+        runs.append(replace(run(made, tmp_path / str(seed), seed=seed), data_hash="same"))
+    assert [one.learned_at for one in runs] == [{0: 1, 1: 3, 2: 4}, {0: 0, 1: 2, 2: 4}]
+    (together,) = rc.runs.group(runs)
+    assert together.matrix.R.shape == (2, 3, 3)
+    for one, R in zip(runs, together.matrix.R, strict=True):
+        ends = list((one.learned_at or {}).values())
+        np.testing.assert_array_equal(R, one.matrix.R[ends])
+        for metric in ("bwt.diazrodriguez2018", "acc.continual_average"):
+            assert rc.score(rc.ScoreMatrix(R, orientation="time_rows"), metric) == rc.score(one.matrix, metric)
+    shared = replace(runs[0], seed=3, learned_at={0: 1, 1: 1, 2: 4})
+    with pytest.raises(UsageError, match="cannot be put side by side"):
+        rc.runs.group([*runs, shared])
+
+
 def test_the_other_targets_come_along(tmp_path: Path) -> None:
     made = run(stream(), tmp_path / "r")
     x, y = stream().test_of(1)
@@ -194,7 +220,8 @@ def test_the_other_targets_come_along(tmp_path: Path) -> None:
     assert row.extra["scores"]["average_precision"][1] == average_precision_score(y, distance)
     assert row.extra["scores"]["f1"][1] == f1_score(y, distance > 2)
     other = made.with_metric("f1")
-    assert other.metric == "f1" and other.matrix.R[2, 1] == f1_score(y, distance > 2)
+    assert other.metric == "f1"
+    assert other.matrix.R[2, 1] == f1_score(y, distance > 2)
     assert other.with_metric("roc_auc").matrix.R.tolist() == made.matrix.R.tolist()
     with pytest.raises(UsageError, match=r"no scores 'recall'; it has average_precision, f1, roc_auc"):
         made.with_metric("recall")
@@ -202,7 +229,8 @@ def test_the_other_targets_come_along(tmp_path: Path) -> None:
 
 def test_a_test_set_of_one_class_is_undefined_and_says_so(tmp_path: Path) -> None:
     made = run(stream(one_class=1), tmp_path / "r")
-    assert np.isnan(made.matrix.R[:, 1]).all() and not np.isnan(made.matrix.R[:, [0, 2]]).any()
+    assert np.isnan(made.matrix.R[:, 1]).all()
+    assert not np.isnan(made.matrix.R[:, [0, 2]]).any()
     assert made.rows[-1].extra["reasons"] == {"c1": "its test set holds normal samples only"}
 
 
@@ -279,9 +307,11 @@ def test_seeds_share_the_family_and_scenarios_do_not() -> None:
     one, other = stream(), stream(scenario="concept-aware")
     assert one.family != other.family
     swapped = replace(one, tasks=(one.tasks[1], one.tasks[0], one.tasks[2]))
-    assert swapped.family == one.family and swapped.fingerprint != one.fingerprint
+    assert swapped.family == one.family
+    assert swapped.fingerprint != one.fingerprint
 
 
 def test_rows_are_complete_without_the_record() -> None:
     rows: list[Row] = list(iter_protocol(Distance(), stream(), seed=3))
-    assert len(rows) == 4 and not any(math.isnan(score) for score in rows[-1].score or () if score is not None)
+    assert len(rows) == 4
+    assert not any(math.isnan(score) for score in rows[-1].score or () if score is not None)

@@ -21,7 +21,8 @@ def test_the_experiments_are_those_of_the_paper() -> None:
         assert [learner.name for learner in one.learners] == ["finetune", "er", "gdumb"]
         assert all(learner.options.get("memory", 2000) == 2000 for learner in one.learners)
         plan = one.learners[-1].plan
-        assert plan is not None and plan.rows == rows
+        assert plan is not None
+        assert plan.rows == rows
 
 
 def test_the_quick_one_runs_on_digits(tmp_path: Path) -> None:

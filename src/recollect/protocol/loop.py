@@ -109,6 +109,11 @@ def spread(rows: int, sections: int) -> tuple[int, ...]:
 def planned(plan: Plan, stream: Stream) -> tuple[int, ...]:
     """The sections after which the plan wants an evaluation, in order."""
     count = stream.n_sections
+    if plan.every and stream.learned_at != tuple(range(count)):
+        raise UsageError(
+            f"The rows of {stream.name} are its {count} batches or visits, and `every` would put others between them."
+            " Leave it out; `rows` says after which of them to evaluate."
+        )
     if plan.rows is None:
         return tuple(range(count))
     outside = [section for section in plan.rows if not 0 <= section < count]

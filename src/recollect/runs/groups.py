@@ -11,6 +11,7 @@ from typing import Any
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.runs.run import Run
+from recollect.runs.task_ends import comparable
 
 JOINT = "joint_incremental"
 
@@ -71,7 +72,7 @@ def stack(runs: Sequence[Run]) -> Group:
                     f" {run.name} has {other}. Group them with recollect.runs.group, or leave some out."
                 )
     _refuse_twins(runs)
-    return Group(tuple(sorted(runs, key=lambda run: (run.seed is None, run.seed or 0))))
+    return Group(tuple(sorted(comparable(runs), key=lambda run: (run.seed is None, run.seed or 0))))
 
 
 def group(runs: Iterable[Run]) -> tuple[Group, ...]:

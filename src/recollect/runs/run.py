@@ -26,6 +26,7 @@ SCENARIOS = (
 _SCENARIOS_OR_NONE = (None, *SCENARIOS)
 STATUSES = ("running", "finished", "failed", "imported")
 UNITS = ("fraction", "percent", "raw", "auto")
+_FRACTIONS = ("roc_auc", "average_precision", "f1")
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,9 @@ class Run:
         if not beside or not all(metric in scores for scores in beside):
             there = sorted({name for scores in beside for name in scores} | {self.metric})
             raise UsageError(f"The run {self.name} has no scores {metric!r}; it has {', '.join(there)}.")
-        return replace(self, metric=metric, rows=tuple(_under(row, self.metric, metric) for row in self.rows))
+        rows = tuple(_under(row, self.metric, metric) for row in self.rows)
+        # A score of the user's own may be any number; those that are recorded beside it are fractions.
+        return replace(self, metric=metric, rows=rows, unit="fraction" if metric in _FRACTIONS else "raw")
 
     def __post_init__(self) -> None:
         if self.scenario not in _SCENARIOS_OR_NONE:

@@ -1,0 +1,47 @@
+"""A run seen at its task ends alone: what seeds can share where their rows fall at different moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recollect.errors import UsageError
+from recollect.runs.run import Run
+
+NOTE = "seen where a concept had been learned: the seeds learned their concepts after different rows"
+
+
+def comparable(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs whose rows can be put side by side: as they are, or at their task ends where those differ.
+
+    Rows that are batches fall where they fall: with the concepts in another order, or of other sizes, the same
+    concept is learned after another batch.
+    """
+    if all(run.learned_at == runs[0].learned_at for run in runs):
+        return tuple(runs)
+    return tuple(at_task_ends(run) for run in runs)
+
+
+def at_task_ends(run: Run) -> Run:
+    """The run with one row a concept, that after which it had been learned.
+
+    >>> from recollect.runs import Row, Run, Task
+    >>> rows = tuple(Row(k - 1, step=k, task_end=False, score=(k / 10, .5)) for k in range(1, 4))
+    >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"), Task("b")), rows=rows, learned_at={0: 0, 1: 2})
+    >>> at_task_ends(run).matrix.R.tolist()
+    [[0.1, 0.5], [0.3, 0.5]]
+    """
+    if run.learned_at is None:
+        return run
+    ends = [run.learned_at[task] for task in range(run.T) if task in run.learned_at]
+    if len(set(ends)) < run.T:
+        raise UsageError(
+            f"The seeds of {run.learner} on {run.stream} learned their concepts after different rows, and {run.name}"
+            " has no row of its own for each concept, so they cannot be put side by side. Give the concepts equal sizes"
+            " (subset), smaller batches or more planned rows; or score the runs one by one."
+        )
+    timed = [row for row in run.rows if row.after >= 0 or not row.task_end]
+    first = [row for row in run.rows if row not in timed]
+    kept = [replace(timed[end], after=task, task_end=True) for task, end in enumerate(ends) if end < len(timed)]
+    joint = None if run.joint_run is None else at_task_ends(run.joint_run)
+    return replace(run, rows=(*first, *kept), learned_at=None, joint_run=joint, notes=(*run.notes, NOTE))
