@@ -181,8 +181,9 @@ def main() -> None:
             "# Continual anomaly detection beside pyCLAD",
             f"`python benchmarks/against_pyclad.py --env DIR --data DIR --rounds {chosen.rounds}`; theirs: {versions};"
             f" Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.0f} at the start.",
-            f"Five NSL-KDD concepts of pyCLAD's example, ROC-AUC, {len(lines)} jobs; concept-agnostic batches of {BATCH}."
-            " CPU time of whole runs, one thread, taking turns; ours with the record on disk and two more scores a cell.",
+            f"Five NSL-KDD concepts of pyCLAD's example, ROC-AUC, {len(lines)} jobs; concept-agnostic batches of"
+            f" {BATCH}. CPU time of whole runs, one thread, taking turns; ours with the record on disk and two more"
+            " scores a cell.",
             table(lines, *head),
             f"Largest difference {worst:.1e}. Over all jobs pyCLAD takes {ratio:.2f} times our CPU time.",
             "\n".join(f"- BROKEN: {fault}" for fault in broken) or "No bound is broken.",

@@ -55,8 +55,8 @@ def measure(stream: Any, network: str, rounds: int) -> dict[str, float]:
     """Processor seconds of each way, the best of the rounds."""
     import torch
 
-    from recollect.protocol.counting import BATCH, evaluate, question_of
     from recollect.learners import Setting, make_learner
+    from recollect.protocol.counting import BATCH, evaluate, question_of
     from recollect.runs.seeds import derive
 
     learner: Any = make_learner("finetune", {"network": network}, Setting.of(stream), derive(0), "cpu")

@@ -1,16 +1,24 @@
-"""Writes the tables of the learners' pages from their cards, so that no page states another default.
+"""Writes the tables of the learners' pages, so that no page states another default or figure than there is.
+
+The options come from the learners' cards, the figures from benchmarks/results/against_references.json.
 
 python docs/learners/make_tables.py
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from recollect.learners import LEARNERS, LearnerCard
+from recollect.stats import Estimate, estimate
 
 HERE = Path(__file__).parent
-START, END = "<!-- options -->", "<!-- end -->"
+FIGURES = HERE.parents[1] / "benchmarks" / "results" / "against_references.json"
+END = "<!-- end -->"
 
 
 def options_table(card: LearnerCard) -> str:
@@ -27,6 +35,36 @@ def options_table(card: LearnerCard) -> str:
     return "\n".join(lines)
 
 
+def comparison_table(name: str, made: dict[str, Any]) -> str:
+    """Ours against other implementations, mean and 95 % interval over the seeds, in percent."""
+    mine = [figure for figure in made["figures"] if figure["learner"] == name]
+    if not mine:
+        return "Not compared with another implementation."
+    lines = [
+        f"{made['setting']} Average accuracy after the last task: mean and 95 % interval over seeds; the difference is"
+        " paired by seed, and one such interval in twenty misses 0 by chance. All are in"
+        " `benchmarks/results/against_references.md`.",
+        "",
+        "| reference | seeds | among | ours, % | reference, % | difference | differs by design |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for figure in mine:
+        options = ", ".join(f"{key} {value}" for key, value in figure["options"].items())
+        for which, among in (("", "all classes"), ("_own", "the task's two")):
+            ours, theirs = (np.array(figure[side + which]) for side in ("ours", "theirs"))
+            differs = figure["differs"] + (f" (ours: {options})" if options else "")
+            cells = (_percent(estimate(ours)), _percent(estimate(theirs)), _percent(estimate(ours - theirs), "+"))
+            first = f"{figure['reference']} | {len(figure['seeds'])} | {among}"
+            lines.append(f"| {first} | {' | '.join(cells)} | {'as above' if which else differs} |")
+    return "\n".join(lines)
+
+
+def _percent(one: Estimate, sign: str = "") -> str:
+    if one.low == one.high == one.value:
+        return f"{100 * one.value:{sign}.2f}"
+    return f"{100 * one.value:{sign}.2f} [{100 * one.low:{sign}.2f}, {100 * one.high:{sign}.2f}]"
+
+
 def index_table() -> str:
     """All learners, a line each."""
     lines = ["| learner | what it does | from | stores |", "|---|---|---|---|"]
@@ -35,17 +73,22 @@ def index_table() -> str:
     return "\n".join(lines)
 
 
-def with_table(text: str, table: str) -> str:
-    """The page with the table between its two marks."""
-    head, _, rest = text.partition(START)
-    return f"{head}{START}\n{table}\n{END}{rest.partition(END)[2]}"
+def with_table(text: str, mark: str, table: str) -> str:
+    """The page with the table between this mark, if the page has it, and the next end."""
+    start = f"<!-- {mark} -->"
+    head, found, rest = text.partition(start)
+    return f"{head}{start}\n{table}\n{END}{rest.partition(END)[2]}" if found else text
 
 
 def pages() -> dict[Path, str]:
     """Every page as it should be."""
-    made = {HERE / f"{name}.md": options_table(card) for name, card in LEARNERS.items()}
-    made[HERE / "index.md"] = index_table()
-    return {path: with_table(path.read_text(encoding="utf-8"), table) for path, table in made.items()}
+    figures = json.loads(FIGURES.read_text(encoding="utf-8"))
+    made = {HERE / "index.md": with_table((HERE / "index.md").read_text(encoding="utf-8"), "options", index_table())}
+    for name, card in LEARNERS.items():
+        page = HERE / f"{name}.md"
+        text = with_table(page.read_text(encoding="utf-8"), "options", options_table(card))
+        made[page] = with_table(text, "reference", comparison_table(name, figures))
+    return made
 
 
 if __name__ == "__main__":

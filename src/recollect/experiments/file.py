@@ -88,7 +88,8 @@ class LearnerEntry(_Model):
         names = [key for key in given if key not in ("label", "plan")]
         if len(names) != 1 or not isinstance(names[0], str):
             raise ValueError(
-                f"a learner is one name with its options, {{er: {{memory: 200}}}}, and a label or a plan if wanted; got {given!r}"
+                "a learner is one name with its options, {er: {memory: 200}}, and a label or a plan if wanted; got"
+                f" {given!r}"
             )
         name, options = names[0], given[names[0]] or {}
         if not isinstance(options, Mapping):
