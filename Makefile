@@ -32,6 +32,7 @@ check: $(READY)  ## style, types, layers, examples in docstrings and README, gen
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest --doctest-modules src --doctest-glob='README.md' README.md
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python results/make_tables.py --check
 
 unit: $(READY)  ## the test suite
 	$(BIN)/pytest -n 2 --dist loadfile tests

@@ -1,0 +1,87 @@
+"""Writes README.md from the runs beside it: one table a stream, means with 95 % intervals over seeds.
+
+python results/make_tables.py            # with --check: exit 1 if README.md is not what the runs give
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import recollect as rc
+from recollect.runs import Group, group, load
+from recollect.stats import estimate
+
+HERE = Path(__file__).parent
+CLASSES = {
+    "AA": "acc.average",
+    "AF": "forgetting.chaudhry2018",
+    "RAA": "raa.michel2023",
+    "RAF": "raf.michel2023",
+    "lost": "split.lost",
+    "confusion": "split.confusion",
+}
+CONCEPTS = {
+    "CA": "acc.continual_average",
+    "BWT": "bwt.diazrodriguez2018",
+    "FWT": "fwt.diazrodriguez2018",
+    "AF": "forgetting.chaudhry2018",
+    "average at the end": "acc.average",
+}
+HEAD = """# Finished experiments
+
+Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is written
+by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with 95 % t intervals;
+n is the number of seeds, rows that of the evaluations."""
+RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
+ABOUT = {
+    "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000, reduced"
+    " ResNet-18, SGD 0.1; GDumb with 32 epochs before each of 5 evaluations.",
+    "tiny-imagenet": "`recollect reproduce michel2023 --data DIR` makes these: split Tiny ImageNet, 100 tasks of 2"
+    " classes, at 32 x 32, with the first 100 of 500 training images of each class, M = 2000, a network of three"
+    " convolutions; GDumb with 16 epochs before each of 12 evaluations.",
+    "nsl-kdd-aware": f"{RUN.format('nsl-kdd/aware')}: NSL-KDD in five clustered concepts, 1,000 training and test rows"
+    " each, ROC-AUC; the seed orders the concepts.",
+    "nsl-kdd-incremental": f"{RUN.format('nsl-kdd/incremental')}: the same, boundaries only.",
+    "nsl-kdd-agnostic": f"{RUN.format('nsl-kdd/agnostic')}: the same in batches of 250; neither concepts nor boundaries"
+    " are told.",
+}
+
+
+def cell(members: Group, metric: str) -> str:
+    """Mean and interval over seeds; one seed has none."""
+    made = estimate(rc.score(members.matrix, metric))
+    if math.isnan(float(made.value)):
+        return "not defined"
+    value, low, high = (f"{round(float(part), 3) + 0.0:.3f}" for part in (made.value, made.low, made.high))
+    return value if math.isnan(float(made.low)) else f"{value} [{low}, {high}]"
+
+
+def table(folder: Path) -> str:
+    """One line a learner."""
+    runs = [run for run in load(folder) if run.status == "finished"]
+    columns = CONCEPTS if runs[0].scenario and runs[0].scenario.startswith("concept") else CLASSES
+    lines = [f"| learner | n | rows | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
+    for members in group(runs):
+        cells = " | ".join(cell(members, metric) for metric in columns.values())
+        rows = int((~np.isnan(members.matrix.R).all(axis=(0, 2))).sum())
+        lines.append(f"| {members.learner} | {len(members.runs)} | {rows} | {cells} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parts = [HEAD]
+    for folder in sorted(path for path in HERE.iterdir() if path.is_dir()):
+        parts += [f"## {folder.name}", ABOUT[folder.name], table(folder)]
+    text = "\n\n".join(parts) + "\n"
+    page = HERE / "README.md"
+    if "--check" in sys.argv[1:]:
+        sys.exit(0 if page.exists() and page.read_text(encoding="utf-8") == text else f"{page.name} is not up to date.")
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
