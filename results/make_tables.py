@@ -33,13 +33,13 @@ CONCEPTS = {
 }
 HEAD = """# Finished experiments
 
-Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is written
-by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with 95 % t intervals;
-n is the number of seeds, rows that of the evaluations."""
+Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is
+written by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with 95 %
+t intervals; n is the number of seeds, rows that of the evaluations."""
 RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
 ABOUT = {
-    "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000, reduced"
-    " ResNet-18, SGD 0.1; GDumb with 32 epochs before each of 5 evaluations.",
+    "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000,"
+    " reduced ResNet-18, SGD 0.1; GDumb with 32 epochs before each of 5 evaluations.",
     "tiny-imagenet": "`recollect reproduce michel2023 --data DIR` makes these: split Tiny ImageNet, 100 tasks of 2"
     " classes, at 32 x 32, with the first 100 of 500 training images of each class, M = 2000, a network of three"
     " convolutions; GDumb with 16 epochs before each of 12 evaluations.",
