@@ -61,6 +61,13 @@ def test_a_learner_may_have_a_plan_of_its_own(tmp_path: Path) -> None:
         parse(text.replace("rows: 2", "row: 2"))
 
 
+def test_a_learner_or_a_target_that_is_not_for_the_stream_is_found_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'naive' is for anomaly, and the stream asks for classification"):
+        grid(parse(TEXT.replace("random", "naive")), tmp_path)
+    with pytest.raises(UsageError, match="the stream digits asks for classes"):
+        grid(parse(TEXT[:-1] + ", target: f1}"), tmp_path)
+
+
 def test_a_changed_configuration_is_named(tmp_path: Path) -> None:
     job = grid(parse(TEXT), tmp_path)[1]
     refuse_changed(job)

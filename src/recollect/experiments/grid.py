@@ -148,7 +148,7 @@ def _job(
     stream = sizes.of(entry, experiment.seeds[0])
     is_anomaly = stream.kind == "anomaly"
     plan = _plan(learner.plan or experiment.plan, learner, stream.n_sections)
-    examiner_of(stream, experiment.target)  # a target that does not fit the stream is found out now
+    _refuse_misfits(experiment, learner, stream)
     return Job(
         experiment=experiment.name,
         learner=learner.name,
@@ -169,6 +169,16 @@ def _job(
         word="concept" if is_anomaly else "task",
         metric=(experiment.target or ROC_AUC) if is_anomaly else "accuracy",
     )
+
+
+def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Stream) -> None:
+    """Find a target or a learner that is not for this kind of stream now, not when its turn comes."""
+    from recollect.learners import LEARNERS
+    from recollect.learners.registry import refuse_kind
+
+    examiner_of(stream, experiment.target)
+    if learner.name in LEARNERS:
+        refuse_kind(LEARNERS[learner.name], stream.kind)
 
 
 def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:

@@ -184,12 +184,7 @@ def make_learner(
             f"There is no learner named {name!r}; the nearest is {near[0]!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
-    if setting.kind != card.kind:
-        fitting = [other.name for other in LEARNERS.values() if other.kind == setting.kind]
-        raise UsageError(
-            f"The learner {name!r} is for {card.kind}, and the stream asks for {setting.kind}. For that there"
-            f" are: {', '.join(fitting)}."
-        )
+    refuse_kind(card, setting.kind)
     if card.needs_boundaries and not setting.gives_boundaries:
         raise UsageError(
             f"The learner {name!r} does its work at the end of a task, and this scenario tells no boundaries."
@@ -200,6 +195,16 @@ def make_learner(
     chosen = options.read(card.options, name, config or {})
     learner: Learner = _import(card.maker)(chosen, setting, seeds, device)
     return learner
+
+
+def refuse_kind(card: LearnerCard, kind: str) -> None:
+    """Raise UsageError if streams of this kind are not for this learner."""
+    if kind != card.kind:
+        fitting = [other.name for other in LEARNERS.values() if other.kind == kind]
+        raise UsageError(
+            f"The learner {card.name!r} is for {card.kind}, and the stream asks for {kind}. For that there are:"
+            f" {', '.join(fitting)}."
+        )
 
 
 def _import(path: str) -> Any:
