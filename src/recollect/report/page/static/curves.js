@@ -9,9 +9,12 @@ function timeOf(stream) {
 // The scores of detectors lie far from 0: their curves are looked at closely.
 function closeLimits(bands) {
   let low = Infinity, high = -Infinity;
-  for (const made of bands) for (const v of made.value) { if (v < low) low = v; if (v > high) high = v; }
-  if (!(low > .15 && high <= 1)) return limits(bands);
-  return [Math.max(0, Math.floor(low * 20 - .5) / 20), Math.min(1, Math.ceil(high * 20) / 20)];
+  for (const made of bands) for (const values of [made.value, made.low, made.high]) if (values) for (const v of values) {
+    if (v < low) low = v;
+    if (v > high) high = v;
+  }
+  if (!(low > .15)) return limits(bands);
+  return [Math.floor(low * 20) / 20, Math.min(1, Math.ceil(high * 20) / 20)];
 }
 
 function limits(bands) {
