@@ -33,7 +33,9 @@ def lost(s: Sweep) -> Array:
     """The same question, answered worse: the drop since the peak among the answers possible then.
 
     ``A[k, j, m]`` is the accuracy after task k on task j when only classes of tasks <= m may be answered; p
-    is the row of task j's (earliest) peak.
+    is the row of task j's (earliest) peak. The peak is chosen by looking, so on small test sets a learner that
+    loses nothing has an expected value a little above 0 (0.007 for random guesses on split digits,
+    benchmarks/results/split.md).
 
     >>> R = [[.8, 0], [.5, .9]]
     >>> A = [[[.8, .8], [np.nan, 0]], [[.7, .5], [np.nan, .9]]]
