@@ -77,7 +77,11 @@ def bare(processes: int) -> float:
         process.stdout.readline()  # torch is imported, the network warm
     began = time.monotonic()
     for process in started:
-        process.communicate("go\n")
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in started:
+        process.wait()
     return time.monotonic() - began
 
 

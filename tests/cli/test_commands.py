@@ -63,8 +63,18 @@ def test_compare_prints_the_smallest_p_that_n_allows(recollect: Command, seeds: 
     assert "0.062" in recollect("compare", seeds).out
 
 
+def test_compare_pairs_the_seeds_that_both_have_and_says_so(recollect: Command, seeds: Path, tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text(seeds.read_text().replace("bad,toy,4,", "bad,toy,9,"))
+    made = recollect("compare", tmp_path / "some.csv", "--json")
+    (pair,) = json.loads(made.out)["streams"][0]["pairs"]
+    assert pair["n"] == 4
+    assert "each pair is compared on those that both have" in recollect("compare", tmp_path / "some.csv").err
+
+
 def test_compare_refuses_unpaired_seeds_unless_told(recollect: Command, seeds: Path, tmp_path: Path) -> None:
-    text = seeds.read_text().replace("bad,toy,4,", "bad,toy,9,")
+    text = seeds.read_text()
+    for seed in range(5):
+        text = text.replace(f"bad,toy,{seed},", f"bad,toy,{seed + 10},")
     (tmp_path / "unpaired.csv").write_text(text)
     refused = recollect("compare", tmp_path / "unpaired.csv")
     assert refused.code == 1

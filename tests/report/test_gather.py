@@ -124,7 +124,14 @@ def test_learners_with_different_seeds_are_paired_on_those_they_share() -> None:
     runs = [make_run("a", s) for s in range(5)] + [make_run("b", s, keep=0.7) for s in range(2, 6)]
     (stream,) = gather(group(runs)).streams
     assert {pair.difference.n for table in stream.comparisons for pair in table.pairs} == {3}
-    assert any("3 seeds that all learners share" in r.why for r in stream.refusals)
+    assert any("on the seeds that both have" in r.why for r in stream.refusals)
+
+
+def test_a_learner_with_one_seed_does_not_take_the_others_seeds_away() -> None:
+    runs = [make_run(name, s, keep=keep) for name, keep in (("a", 0.9), ("b", 0.7)) for s in range(5)]
+    (stream,) = gather(group([*runs, make_run("c", 0, keep=0.5)])).streams
+    counts = {(p.first, p.second): p.difference.n for p in stream.comparisons[0].pairs}
+    assert counts == {("a", "b"): 5, ("a", "c"): 1, ("b", "c"): 1}
     apart = [make_run("a", 0), make_run("b", 1)]
     (stream,) = gather(group(apart)).streams
     assert stream.comparisons == ()

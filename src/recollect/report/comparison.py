@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,8 +109,17 @@ def _one_stream(
     }
     higher = lines[0].better == "higher"
     pairs = compare_all(scores, unpaired=unpaired, method=method, higher_is_better=higher)
+    notes |= dict.fromkeys(_fewer(scores) if not unpaired else ())
     plateaus = tuple(_plateau(group) for group in groups)
     return StreamComparison(stream, lines, labels, pairs, plateaus, tuple(notes))
+
+
+def _fewer(scores: Mapping[str, Mapping[Any, float]]) -> Iterator[str]:
+    """That not every learner was run with every seed, where that is so."""
+    everyone = {seed for of in scores.values() for seed in of}
+    less = [label for label, of in scores.items() if len(of) < len(everyone)]
+    if less:
+        yield f"{', '.join(less)}: not all of the {len(everyone)} seeds; each pair is compared on those that both have"
 
 
 def _fingerprints(group: Group) -> dict[Any, str | None]:

@@ -13,7 +13,7 @@ from recollect.report.contents import Number, Pair, PairTable, RankTable, Refusa
 from recollect.report.learners import Measured
 from recollect.report.words import Focus, focus_of
 from recollect.runs import Group
-from recollect.stats import compare_paired, friedman_nemenyi, holm
+from recollect.stats import compare_paired, friedman_nemenyi, holm, shared
 
 # All sign flips of few seeds are counted in an instant, those of many take a tenth of a second a pair.
 FEW_SEEDS = 16
@@ -24,22 +24,22 @@ Scores = Mapping[Any, float]
 
 
 def compare_learners(measured: Sequence[Measured], focus: Focus) -> tuple[tuple[PairTable, ...], tuple[Refusal, ...]]:
-    """Compare the learners of one stream on the seeds they share, by as many metrics as can be afforded.
+    """Compare the learners of one stream, each pair on the seeds that both have, by as many metrics as can be afforded.
 
     With many learners only the pairs of the best one (not a reference such as the joint learner) are made.
     """
     if len(measured) < 2:
         return (), (Refusal("paired comparisons", "there is one learner on this stream"),)
-    shared, refusals = _shared_seeds(measured)
-    if not shared:
+    most, refusals = _seeds(measured)
+    if not most:
         return (), refusals
     references = [one.learner.label for one in measured if one.learner.is_reference]
     all_pairs = len(measured) * (len(measured) - 1) // 2
-    left = PAIRS_OF_FEW if len(shared) <= FEW_SEEDS else PAIRS_OF_MANY
+    left = PAIRS_OF_FEW if most <= FEW_SEEDS else PAIRS_OF_MANY
     scope = "all" if all_pairs <= left // 2 else "leader"
     tables: list[PairTable] = []
     for id in focus.compared:
-        scores, better = _scores(measured, id, shared)
+        scores, better = _scores(measured, id)
         if len(scores) < 2:
             continue
         cost = len(scores) * (len(scores) - 1) // 2 if scope == "all" else len(scores) - 1
@@ -56,8 +56,8 @@ def rank_learners(streams: Sequence[Stream]) -> tuple[tuple[RankTable, ...], tup
     if len(streams) < 2:
         return (), ()
     everyone = list(dict.fromkeys(one.label for stream in streams for one in stream.learners))
-    shared = [label for label in everyone if all(label in stream.labels for stream in streams)]
-    if len(shared) < 2:
+    common = [label for label in everyone if all(label in stream.labels for stream in streams)]
+    if len(common) < 2:
         why = "the streams have fewer than two learners in common"
         return (), (Refusal("ranks across streams", why),)
     if len({stream.higher_is_better for stream in streams}) > 1:
@@ -68,10 +68,10 @@ def rank_learners(streams: Sequence[Stream]) -> tuple[tuple[RankTable, ...], tup
     note = _same_data(streams)
     tables = []
     for id in focus.compared[:2]:
-        table = np.array([[stream.learner(label).numbers[id].value for label in shared] for stream in streams])
+        table = np.array([[stream.learner(label).numbers[id].value for label in common] for stream in streams])
         if np.isnan(table).all(axis=1).any():
             continue
-        made = friedman_nemenyi(table, shared, higher_is_better=_better(id, scores_better) == "higher")
+        made = friedman_nemenyi(table, common, higher_is_better=_better(id, scores_better) == "higher")
         reason = ". ".join(filter(None, (made.reason, note))) or None
         tables.append(
             RankTable(
@@ -85,7 +85,7 @@ def rank_learners(streams: Sequence[Stream]) -> tuple[tuple[RankTable, ...], tup
                 reason,
             )
         )
-    absent = [label for label in everyone if label not in shared]
+    absent = [label for label in everyone if label not in common]
     alone = (Refusal(f"{', '.join(absent)} in the ranks", "not on every stream"),) if absent and tables else ()
     return tuple(tables), alone
 
@@ -112,18 +112,18 @@ def leader(scores: Mapping[str, Scores], better: str, references: Sequence[str] 
     return (max if better == "higher" else min)(candidates, key=lambda label: means[label])
 
 
-def _shared_seeds(measured: Sequence[Measured]) -> tuple[tuple[Any, ...], tuple[Refusal, ...]]:
+def _seeds(measured: Sequence[Measured]) -> tuple[int, tuple[Refusal, ...]]:
+    """How many seeds a learner has at most, and whether some have others than the rest."""
     seeds = [set(_keys(one.group)) for one in measured]
-    shared = set.intersection(*seeds)
-    if not shared:
+    everyone = set.union(*seeds)
+    if not set.intersection(*seeds):
         why = "the learners have no seed in common; run them with the same seeds, or compare them unpaired"
-        return (), (Refusal("paired comparisons", why),)
-    ordered = tuple(key for key in _keys(measured[0].group) if key in shared)
-    if all(of == shared for of in seeds):
-        return ordered, ()
-    more = [one.learner.label for one, of in zip(measured, seeds, strict=True) if of != shared]
-    what = f"seeds of {', '.join(more)} in the comparisons"
-    return ordered, (Refusal(what, f"only the {len(shared)} seeds that all learners share are paired"),)
+        return 0, (Refusal("paired comparisons", why),)
+    less = [one.learner.label for one, of in zip(measured, seeds, strict=True) if of != everyone]
+    if not less:
+        return len(everyone), ()
+    what = f"all {len(everyone)} seeds in the comparisons of {', '.join(less)}"
+    return len(everyone), (Refusal(what, "each pair is compared on the seeds that both have"),)
 
 
 def _keys(group: Group) -> list[Any]:
@@ -131,13 +131,12 @@ def _keys(group: Group) -> list[Any]:
     return [f"run {i}" if seed is None else seed for i, seed in enumerate(group.seeds)]
 
 
-def _scores(measured: Sequence[Measured], id: str, shared: Sequence[Any]) -> tuple[dict[str, Scores], str]:
+def _scores(measured: Sequence[Measured], id: str) -> tuple[dict[str, Scores], str]:
     scores: dict[str, Scores] = {}
     for one in measured:
         values = dict(zip(_keys(one.group), one.values[id].tolist(), strict=True))
-        kept = {seed: values[seed] for seed in shared}
-        if not all(np.isnan(v) for v in kept.values()):
-            scores[one.learner.label] = kept
+        if not all(np.isnan(v) for v in values.values()):
+            scores[one.learner.label] = values
     return scores, _better(id, "higher" if measured[0].group.runs[0].higher_is_better else "lower")
 
 
@@ -159,7 +158,7 @@ def _table(id: str, scores: Mapping[str, Scores], better: str, scope: str, refer
     results = []
     for a, b in wanted:
         try:
-            results.append(compare_paired(scores[a], scores[b], higher_is_better=better == "higher"))
+            results.append(compare_paired(*shared(scores[a], scores[b]), higher_is_better=better == "higher"))
         except NotComputable as cannot:
             return PairTable(id, better, (), scope, (str(cannot),))
     corrected = holm([result.p for result in results])

@@ -16,7 +16,7 @@ from recollect.stats.estimate import Estimate, estimate
 if TYPE_CHECKING:
     from recollect.stats.binomial import clopper_pearson, proportion, wilson
     from recollect.stats.improvement import probability_of_improvement
-    from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm
+    from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
     from recollect.stats.permutation import Permuted, label_shuffles, sign_flips, signed_rank
     from recollect.stats.plateau import Plateau, find_plateau
     from recollect.stats.ranks import Ranks, friedman_nemenyi
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LATER = {
     **dict.fromkeys(("clopper_pearson", "proportion", "wilson"), "binomial"),
     "probability_of_improvement": "improvement",
-    **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm"), "paired"),
+    **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
     **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
     **dict.fromkeys(("Ranks", "friedman_nemenyi"), "ranks"),
@@ -57,6 +57,7 @@ __all__ = [
     "probability_of_improvement",
     "proportion",
     "require_same_stream",
+    "shared",
     "sign_flips",
     "signed_rank",
     "wilson",

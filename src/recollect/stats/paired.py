@@ -136,7 +136,9 @@ def compare_all(
     seed: int = 0,
     higher_is_better: bool = True,
 ) -> tuple[Pairwise, ...]:
-    """Every pair of learners (scores by seed), p values corrected by Holm's method.
+    """Every pair of learners (scores by seed) on the seeds that both have, p values corrected by Holm's method.
+
+    A pair without a common seed is an error, unless `unpaired`.
 
     >>> scores = {"er": {1: 0.6, 2: 0.7}, "lwf": {1: 0.4, 2: 0.4}, "joint": {1: 0.8, 2: 0.9}}
     >>> [(pair.first, pair.second) for pair in compare_all(scores)]
@@ -145,8 +147,7 @@ def compare_all(
     pairs = list(combinations(learners, 2))
     results = [
         compare_paired(
-            learners[a],
-            learners[b],
+            *((learners[a], learners[b]) if unpaired else shared(learners[a], learners[b])),
             unpaired=unpaired,
             alternative=alternative,
             method=method,
@@ -158,6 +159,18 @@ def compare_all(
     ]
     corrected = holm([result.p for result in results])
     return tuple(Pairwise(a, b, result, float(p)) for (a, b), result, p in zip(pairs, results, corrected, strict=True))
+
+
+def shared(a: Mapping[Hashable, float], b: Mapping[Hashable, float]) -> tuple[dict[Hashable, float], ...]:
+    """The scores of two learners on the seeds that both have; all of them where they have none in common.
+
+    >>> shared({0: .5, 1: .6}, {1: .7, 2: .8})
+    ({1: 0.6}, {1: 0.7})
+    """
+    common = [seed for seed in a if seed in b]
+    if not common:
+        return dict(a), dict(b)
+    return {seed: a[seed] for seed in common}, {seed: b[seed] for seed in common}
 
 
 def holm(pvalues: ArrayLike) -> Array:
