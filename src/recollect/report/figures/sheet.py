@@ -57,12 +57,15 @@ def save_figure(figure: Figure, path: Path) -> None:
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise UsageError(f"a figure is written as {', '.join(FORMATS)}; got {path.name!r}.")
-    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
+    # Without dates equal numbers give equal bytes; pgf has none, and does not take the option.
+    options: dict[str, Any] = {"pdf": {"metadata": {"CreationDate": None}}, "svg": {"metadata": {"Date": None}}}.get(
+        kind, {}
+    )
     # fontTools warns of the font's own dates while it embeds a subset; the reader can do nothing about them.
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     with _matplotlib().rc_context(RC):
         try:
-            figure.savefig(path, format=kind, metadata=metadata, dpi=300)
+            figure.savefig(path, format=kind, dpi=300, **options)
         except (FileNotFoundError, RuntimeError) as error:
             if kind != "pgf":
                 raise
