@@ -38,12 +38,12 @@ class AnchoredLearner(Finetune):
         self.recent = self._new_sample()
 
     @property
-    def stored_samples(self) -> int:  # type: ignore[override]
+    def stored_samples(self) -> int:
         """Samples of the present task, kept for its end."""
         return len(self.recent)
 
     @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
+    def stored_bytes(self) -> int:
         """Bytes of those samples, of the anchors and of the importance."""
         held = sum(tensor.numel() * tensor.element_size() for tensor in (*self.importance, *self.anchor))
         return self.recent.stored_bytes + held

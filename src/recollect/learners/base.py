@@ -59,6 +59,33 @@ class Learner(Protocol):
         """How many bytes are kept beside the network: samples, old weights, statistics."""
 
 
+class Memory(Protocol):
+    """Samples of the stream that are kept."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """In how many bytes."""
+
+
+class Keeping:
+    """What a learner keeps of the stream: what is in its memory, and nothing if it has none."""
+
+    memory: Memory | None = None
+
+    @property
+    def stored_samples(self) -> int:
+        """Samples in memory."""
+        return 0 if self.memory is None else len(self.memory)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the memory."""
+        return 0 if self.memory is None else self.memory.stored_bytes
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a learner may know of a stream before it starts.

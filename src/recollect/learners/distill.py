@@ -35,7 +35,7 @@ class LwF(Finetune):
         self.taught: list[int] = []
 
     @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
+    def stored_bytes(self) -> int:
         """Bytes of the teacher."""
         tensors = [] if self.teacher is None else self.teacher.state_dict().values()
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)

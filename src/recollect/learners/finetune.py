@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from recollect.errors import UsageError
 from recollect.learners import devices
-from recollect.learners.base import Array, Scores, Setting, State
+from recollect.learners.base import Array, Keeping, Scores, Setting, State
 from recollect.learners.inference import PIECE_OF_IMAGES, FoldedResNet, fold, score_all
 from recollect.learners.inputs import Inputs
 from recollect.learners.networks import MLP, ResNet18, build
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from recollect.streams import Batch
 
 
-class NetworkLearner:
+class NetworkLearner(Keeping):
     """A network, its inputs, and scores from it. What trains it comes in the classes below."""
-
-    stored_samples = 0
-    stored_bytes = 0
 
     def __init__(self, options: Network, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         self.setting = setting

@@ -21,19 +21,11 @@ if TYPE_CHECKING:
 class GDumb(OfflineLearner):
     """Greedy sampler and dumb learner: `learn` only fills the memory, `score` trains on it."""
 
+    memory: GreedyBalanced
+
     def __init__(self, options: options.GDumb, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
         self.memory = GreedyBalanced(options.memory, sub_seed(seeds.learner, "memory"))
-
-    @property
-    def stored_samples(self) -> int:  # type: ignore[override]
-        """Samples in memory."""
-        return len(self.memory)
-
-    @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
-        """Bytes of the memory."""
-        return self.memory.stored_bytes
 
     def stored(self) -> tuple[Array, NDArray[np.int64]]:
         """The memory."""

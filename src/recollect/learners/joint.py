@@ -23,38 +23,30 @@ class JointIncremental(OfflineLearner):
     Row i of its matrix is the joint learner of tasks 0 .. i: what intransigence compares with.
     """
 
+    memory: Everything
+
     def __init__(self, options: Joint, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
-        self.data = Everything()
-
-    @property
-    def stored_samples(self) -> int:  # type: ignore[override]
-        """All samples seen."""
-        return len(self.data)
-
-    @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
-        """Bytes of all samples seen."""
-        return self.data.stored_bytes
+        self.memory = Everything()
 
     def stored(self) -> tuple[Array, NDArray[np.int64]]:
         """All samples seen, each once."""
-        return self.data.x, self.data.y
+        return self.memory.x, self.memory.y
 
     def _learn(self, batch: Batch) -> None:
         """Keep the batch, unless an earlier pass brought it."""
         if not batch.repeat:
-            self.data.add(batch.x, batch.y)
+            self.memory.add(batch.x, batch.y)
             self.changes += 1
 
     def state(self) -> State:
         """Network and data."""
-        return {**super().state(), "data": self.data.state()}
+        return {**super().state(), "data": self.memory.state()}
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         super().restore(state)
-        self.data.restore(state["data"])
+        self.memory.restore(state["data"])
 
 
 class JointFinal(JointIncremental):

@@ -23,20 +23,11 @@ class ReplayLearner(Finetune):
     """A learner with a reservoir; each sample of the stream is offered to it once."""
 
     options: TwoPassReplay
+    memory: Reservoir
 
     def __init__(self, options: TwoPassReplay, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
         self.memory = Reservoir(options.memory, sub_seed(seeds.learner, "memory"))
-
-    @property
-    def stored_samples(self) -> int:  # type: ignore[override]
-        """Samples in memory."""
-        return len(self.memory)
-
-    @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
-        """Bytes of the memory."""
-        return self.memory.stored_bytes
 
     def remember(self, batch: Batch) -> None:
         """Offer the batch to the memory, unless its samples have been offered in an earlier pass."""

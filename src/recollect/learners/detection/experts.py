@@ -39,12 +39,12 @@ class Experts(Strategy):
         return tuple(dict.fromkeys(note for expert in self.experts.values() for note in expert.detector.notes))
 
     @property
-    def stored_samples(self) -> int:  # type: ignore[override]
+    def stored_samples(self) -> int:
         """Samples from which the experts can be made again; none where they are updated."""
         return sum(len(expert.kept) for expert in self.experts.values() if expert.kept is not None)
 
     @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
+    def stored_bytes(self) -> int:
         """Bytes of those samples, and of the weights of all experts but one."""
         experts = list(self.experts.values())
         kept = sum(expert.kept.nbytes for expert in experts if expert.kept is not None)

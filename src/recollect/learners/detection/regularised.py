@@ -36,7 +36,7 @@ class EWCDetector(Naive):
         self.anchor: list[Tensor] = []
 
     @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
+    def stored_bytes(self) -> int:
         """Bytes of anchor and importance."""
         return sum(held.numel() * held.element_size() for held in (*self.importance, *self.anchor))
 
@@ -94,7 +94,7 @@ class LwFDetector(Naive):
         self.teacher: CodedNetwork | None = None
 
     @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
+    def stored_bytes(self) -> int:
         """Bytes of the teacher."""
         return 0 if self.teacher is None else self.detector.stored_bytes
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.learners.base import Array, Setting, State
+from recollect.learners.base import Array, Keeping, Setting, State
 from recollect.learners.buffers import Everything
 from recollect.learners.detection import options as available
 from recollect.learners.detection.detectors import Detector, Floats, make_detector
 from recollect.learners.detection.lazy import Lazy
-from recollect.learners.detection.memory import make_memory
+from recollect.learners.detection.memory import Memory, make_memory
 from recollect.learners.detection.rows import as_rows
 from recollect.runs.seeds import Seeds
 
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 Tasks = NDArray[np.int64]
 
 
-class Strategy:
+class Strategy(Keeping):
     """Makes units of batches. What is done with a unit is said in the classes below."""
-
-    stored_samples = 0
-    stored_bytes = 0
 
     def __init__(self, options: available.Detection, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         self.setting = setting
@@ -123,55 +120,39 @@ class Naive(Strategy):
 class Cumulative(Naive):
     """One detector, fitted from nothing on all data seen so far: the upper bound."""
 
+    memory: Everything
+
     def __init__(self, options: available.Detection, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
-        self.data = Everything()
-
-    @property
-    def stored_samples(self) -> int:  # type: ignore[override]
-        """All samples seen."""
-        return len(self.data)
-
-    @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
-        """Bytes of all samples seen."""
-        return self.data.stored_bytes
+        self.memory = Everything()
 
     def _unit(self, rows: Array, concept: int | None) -> None:
-        self.data.add(rows, np.full(len(rows), self.units))
-        self.lazy.put_off(self.data.x)
+        self.memory.add(rows, np.full(len(rows), self.units))
+        self.lazy.put_off(self.memory.x)
 
     def state(self) -> State:
         """The unit under way, and the data; the detector is made of them."""
-        return {**Strategy.state(self), "data": self.data.state()}
+        return {**Strategy.state(self), "data": self.memory.state()}
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         Strategy.restore(self, state)
-        self.data.restore(state["data"])
+        self.memory.restore(state["data"])
         self.lazy = Lazy(self._new_detector())
-        if len(self.data):
-            self.lazy.put_off(self.data.x)
+        if len(self.memory):
+            self.lazy.put_off(self.memory.x)
 
 
 class Replay(Naive):
     """One detector, fitted on (or updated with) a memory of earlier units and the newest unit, in this order."""
+
+    memory: Memory
 
     def __init__(
         self, options: available.ReplayDetection, setting: Setting, seeds: Seeds, device: str = "auto"
     ) -> None:
         super().__init__(options, setting, seeds, device)
         self.memory = make_memory(options.keep, options.memory, seeds.learner)
-
-    @property
-    def stored_samples(self) -> int:  # type: ignore[override]
-        """Samples in memory."""
-        return len(self.memory)
-
-    @property
-    def stored_bytes(self) -> int:  # type: ignore[override]
-        """Bytes of the memory."""
-        return self.memory.stored_bytes
 
     def _unit(self, rows: Array, concept: int | None) -> None:
         self.lazy.take(np.concatenate([self.memory.x, rows]) if len(self.memory) else rows)
