@@ -135,12 +135,10 @@ def walk(
     """The loop itself: each row with the place to go on from after it."""
     settle = getattr(learner, "settle", None)
     wanted = frozenset(planned(plan, stream))
-    # Where the learner is not told of concepts the sections are batches, and a row may stand in the middle of one.
-    sections_are_visits = stream.scenario != "concept-agnostic"
 
     def row(place: Place, step: int, section_end: bool) -> Row:
         after = stream.learned_by(place.section)
-        visited = step == 0 or (section_end and sections_are_visits)
+        visited = step == 0 or (section_end and not stream.sections_are_batches)
         task_end = step == 0 or (visited and place.section in stream.learned_at)  # not by a concept that comes again
         current = after if visited else min(after + 1, len(stream.tasks) - 1)
         meter.start("evaluate")

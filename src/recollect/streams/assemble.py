@@ -66,11 +66,7 @@ def assemble(
 def _scale(data: Dataset, first: StreamTask) -> Scale:
     if data.x_train.dtype == np.uint8:
         raise UsageError(f"standardize is for tables of features; {data.name} has uint8 images.")
-    x = data.x_train[first.train].astype(np.float64)
-    deviation = x.std(axis=0)
-    # A feature that does not vary in the first task is only shifted.
-    deviation[deviation == 0] = 1
-    return Scale(x.mean(axis=0).astype(np.float32), deviation.astype(np.float32))
+    return Scale.of(data.x_train[first.train])
 
 
 def some(names: Sequence[int | str], most: int = 5) -> str:

@@ -63,8 +63,20 @@ class TestBatch:
 class Scale:
     """Features in units of a deviation from a mean, made a batch at a time."""
 
-    mean: NDArray[np.float32]
-    deviation: NDArray[np.float32]
+    mean: NDArray[Any]
+    deviation: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Scale:
+        """The scale of these rows, in their type; a feature that does not vary in them is only shifted.
+
+        >>> Scale.of(np.array([[0.0, 5], [4, 5]])).deviation
+        array([2., 1.])
+        """
+        exact = rows.astype(np.float64)
+        deviation = exact.std(axis=0)
+        deviation[deviation == 0] = 1
+        return cls(exact.mean(axis=0).astype(rows.dtype), deviation.astype(rows.dtype))
 
     def __call__(self, x: NDArray[Any]) -> NDArray[Any]:
         """The scaled features, in place."""

@@ -71,15 +71,15 @@ class Spec:
         return cls(**plain)
 
     def __post_init__(self) -> None:
-        _one_of("scenario", self.scenario, SCENARIOS)
-        _one_of("domain", self.domain, DOMAINS)
+        one_of("scenario", self.scenario, SCENARIOS)
+        one_of("domain", self.domain, DOMAINS)
         for option in ("passes", "batch"):
-            _at_least_one(option, getattr(self, option))
+            at_least_one(option, getattr(self, option))
         if self.tasks is not None:
-            _at_least_one("tasks", self.tasks)
+            at_least_one("tasks", self.tasks)
         sizes = self.classes_per_task
         for size in sizes if isinstance(sizes, tuple) else () if sizes is None else (sizes,):
-            _at_least_one("classes_per_task", size)
+            at_least_one("classes_per_task", size)
         checked_seed(self.class_order_seed)
         checked_seed(self.domain_seed)
         self._check_blurry()
@@ -88,9 +88,9 @@ class Spec:
             if part not in ("train", "test"):
                 raise UsageError(f"subset limits 'train' and 'test' samples a class; got {part!r}.")
             if count is not None:
-                _at_least_one(f"subset ({part})", count)
+                at_least_one(f"subset ({part})", count)
         angles, order = self.angles, self.class_order
-        if angles is not None and not (isinstance(angles, tuple) and all(map(_is_number, angles))):
+        if angles is not None and not (isinstance(angles, tuple) and all(map(is_number, angles))):
             raise UsageError(f"angles is a list of degrees, one a task; got {angles!r}.")
         names = order if isinstance(order, tuple) else ()
         if order is not None and order != "natural" and not (names and all(map(_is_name, names))):
@@ -108,7 +108,7 @@ class Spec:
     def _check_blurry(self) -> None:
         for option in ("blurry", "disjoint"):
             value = getattr(self, option)
-            if not _is_number(value) or not 0 <= value <= 1:
+            if not is_number(value) or not 0 <= value <= 1:
                 raise UsageError(f"{option} is a fraction from 0 to 1; got {value!r}.")
         if not self.blurry:
             if self.disjoint:
@@ -142,7 +142,8 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes, tuple))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether this is a number; true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -150,13 +151,15 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, (int, str))
 
 
-def _one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+def one_of(option: str, value: Any, allowed: tuple[str, ...], also: str = "") -> None:
+    """Refuse a value that is not allowed; `also` says what else would be."""
     if value not in allowed:
         near = difflib.get_close_matches(str(value), allowed, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"{option} is one of {', '.join(allowed)}; got {value!r}.{hint}")
+        raise UsageError(f"{option} is one of {', '.join(allowed)}{also}; got {value!r}.{hint}")
 
 
-def _at_least_one(option: str, value: Any) -> None:
+def at_least_one(option: str, value: Any) -> None:
+    """Refuse what is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f"{option} is a whole number of at least 1; got {value!r}.")

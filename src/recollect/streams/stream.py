@@ -95,9 +95,14 @@ class Stream:
         return -(-self.n_train // self.batch) if self.continuous else int(self._first_batch[-1])
 
     @property
+    def sections_are_batches(self) -> bool:
+        """Whether a row may stand in the middle of a task: where the learner is not told of concepts."""
+        return self.scenario == "concept-agnostic"
+
+    @property
     def n_sections(self) -> int:
         """After how many sections a learner may be evaluated."""
-        return self.n_batches if self._sections_are_batches else len(self._visits)
+        return self.n_batches if self.sections_are_batches else len(self._visits)
 
     @cached_property
     def learned_at(self) -> tuple[int, ...]:
@@ -111,7 +116,7 @@ class Stream:
         places: dict[int, int] = {}
         for section, visit in enumerate(self._visits):
             last = (int(self._first_sample[section + 1]) - 1) // self.batch
-            places.setdefault(visit.task, last if self._sections_are_batches else section)
+            places.setdefault(visit.task, last if self.sections_are_batches else section)
         return tuple(places[k] for k in range(len(self.tasks)))
 
     def learned_by(self, section: int) -> int:
@@ -164,7 +169,7 @@ class Stream:
         for number in range(start, self.n_batches):
             index = self._stretch(order, number * size, (number + 1) * size)
             seen = number * size + len(index)
-            over = number if self._sections_are_batches else ends.get(number)
+            over = number if self.sections_are_batches else ends.get(number)
             yield Batch(self._take(x, index), y[index], None, number, False, over, seen)
 
     def _stretch(self, order: Callable[[int], NDArray[np.int64]], low: int, high: int) -> NDArray[np.int64]:
@@ -273,10 +278,6 @@ class Stream:
     @cached_property
     def _visits(self) -> tuple[Visit, ...]:
         return self.visits or tuple(Visit(k, task.train) for k, task in enumerate(self.tasks))
-
-    @property
-    def _sections_are_batches(self) -> bool:
-        return self.scenario == "concept-agnostic"
 
     @cached_property
     def _first_sample(self) -> NDArray[np.int64]:

@@ -77,7 +77,7 @@ def build(concepts: Concepts, spec: ConceptSpec) -> Stream:
         continuous=agnostic,
         shuffle=spec.shuffle,
         variant=_variant(concepts, spec, order, rows, visits, batch),
-        scale=_scale(concepts.x_train, visits[0]) if spec.standardize else None,
+        scale=Scale.of(concepts.x_train[visits[0].train]) if spec.standardize else None,
         kind="anomaly",
         visits=visits,
         notes=_notes(concepts, spec, tasks, len(order)),
@@ -188,14 +188,6 @@ def _batch(concepts: Concepts, spec: ConceptSpec, sizes: list[int]) -> int:
 
 def _mean(x: NDArray[Any], rows: Index) -> NDArray[np.float64]:
     return np.asarray(x[rows].mean(axis=0, dtype=np.float64))
-
-
-def _scale(x: NDArray[Any], first: Visit) -> Scale:
-    """In the type of the data, so that float64 stays float64; a feature that does not vary is only shifted."""
-    rows = x[first.train].astype(np.float64)
-    deviation = rows.std(axis=0)
-    deviation[deviation == 0] = 1
-    return Scale(rows.mean(axis=0).astype(x.dtype), deviation.astype(x.dtype))
 
 
 def _variant(

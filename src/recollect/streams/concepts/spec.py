@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.streams.order import checked_seed
+from recollect.streams.spec import at_least_one, is_number, one_of
 
 SCENARIOS = ("concept-aware", "concept-incremental", "concept-agnostic")
 ORDERS = ("natural", "random", "similarity")
@@ -53,27 +54,27 @@ number, such as 256.
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        _one_of("scenario", self.scenario, SCENARIOS)
+        one_of("scenario", self.scenario, SCENARIOS)
         if self.batch is not None:
-            _at_least_one("batch", self.batch)
+            at_least_one("batch", self.batch)
         elif self.scenario == "concept-agnostic":
             raise UsageError(
                 "A concept-agnostic stream comes in batches of a fixed size; give batch, a whole number, such as 256."
             )
         if isinstance(self.order, str):
-            _one_of("order", self.order, ORDERS, also=", or a list of concept names")
+            one_of("order", self.order, ORDERS, also=", or a list of concept names")
         else:
             _names("order", self.order)
         if isinstance(self.visits, tuple):
             _names("visits", self.visits)
         else:
-            _at_least_one("visits", self.visits)
+            at_least_one("visits", self.visits)
         checked_seed(self.class_order_seed)
         for part, count in self._limits().items():
             if part not in ("train", "test"):
                 raise UsageError(f"subset limits the 'train' and 'test' rows of a concept; got {part!r}.")
             if count is not None:
-                _at_least_one(f"subset ({part})", count)
+                at_least_one(f"subset ({part})", count)
         _switches(self, "standardize", "shuffle")
 
     def limit(self, part: str) -> int | None:
@@ -132,14 +133,14 @@ class SourceSpec:
 
     def __post_init__(self) -> None:
         if self.concepts is not None:
-            _one_of("concepts", self.concepts, CONCEPTS)
-        _one_of("anomalies", self.anomalies, ANOMALIES)
+            one_of("concepts", self.concepts, CONCEPTS)
+        one_of("anomalies", self.anomalies, ANOMALIES)
         for option in ("n_concepts", "per_concept", "window"):
             if getattr(self, option) is not None:
-                _at_least_one(option, getattr(self, option))
+                at_least_one(option, getattr(self, option))
         for option in ("test_fraction", "anomaly_share"):
             value = getattr(self, option)
-            if value is not None and not (_is_number(value) and 0 < value < 1):
+            if value is not None and not (is_number(value) and 0 < value < 1):
                 raise UsageError(f"{option} is a fraction between 0 and 1; got {value!r}.")
         _switches(self, "contaminated")
         if self.unit_range is not None:
@@ -182,18 +183,6 @@ def read_options(options: Mapping[str, Any], what: str = "A concept stream") -> 
     return ConceptSpec(**presented), SourceSpec(**made)
 
 
-def _one_of(option: str, value: Any, allowed: tuple[str, ...], also: str = "") -> None:
-    if value not in allowed:
-        near = difflib.get_close_matches(str(value), allowed, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"{option} is one of {', '.join(allowed)}{also}; got {value!r}.{hint}")
-
-
-def _at_least_one(option: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{option} is a whole number of at least 1; got {value!r}.")
-
-
 def _names(option: str, value: Any) -> None:
     right = isinstance(value, tuple) and value and all(isinstance(name, int | str) for name in value)
     if not right:
@@ -204,7 +193,3 @@ def _switches(spec: Any, *options: str) -> None:
     for option in options:
         if not isinstance(getattr(spec, option), bool):
             raise UsageError(f"{option} is true or false; got {getattr(spec, option)!r}.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
