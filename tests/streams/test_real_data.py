@@ -1,38 +1,15 @@
 """The real files, where this machine has them: RECOLLECT_DATA names their folder."""
 
-import os
 import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recollect.errors import NotComputable, UsageError
+from recollect.errors import UsageError
 from recollect.streams import make_stream
 
-REAL = os.environ.get("RECOLLECT_DATA")
-CACHE = os.environ.get("RECOLLECT_CACHE")
 PACKED_MNIST = Path(__file__).parents[3] / "shared" / "data" / "mnist.tar.xz"
-
-
-@pytest.fixture
-def real(monkeypatch):
-    """Make a stream of the real files; with the user's cache, so that images are decoded once."""
-    if REAL is None:
-        pytest.skip("RECOLLECT_DATA does not name a folder of real data")
-    if CACHE is None:
-        monkeypatch.delenv("RECOLLECT_CACHE")
-    else:
-        monkeypatch.setenv("RECOLLECT_CACHE", CACHE)
-    monkeypatch.setenv("RECOLLECT_DATA", REAL)
-
-    def make(name, **options):
-        try:
-            return make_stream(name, **options)
-        except NotComputable as absent:
-            pytest.skip(str(absent))
-
-    return make
 
 
 def sizes(stream):

@@ -123,18 +123,11 @@ def _fewer(scores: Mapping[str, Mapping[Any, float]]) -> Iterator[str]:
 
 
 def _fingerprints(group: Group) -> dict[Any, str | None]:
-    return {
-        _seed_key(i, seed): run.fingerprint for i, (seed, run) in enumerate(zip(group.seeds, group.runs, strict=True))
-    }
+    return {key: run.fingerprint for key, run in zip(group.keys, group.runs, strict=True)}
 
 
 def _by_seed(group: Group, values: np.ndarray[Any, Any]) -> dict[Any, float]:
-    return {_seed_key(i, seed): float(v) for i, (seed, v) in enumerate(zip(group.seeds, values, strict=True))}
-
-
-def _seed_key(place: int, seed: int | None) -> Any:
-    # Runs without a seed are paired by their place, as rows of a table would be.
-    return f"run {place}" if seed is None else seed
+    return dict(zip(group.keys, map(float, values), strict=True))
 
 
 def _plateau(group: Group) -> Plateau | None:

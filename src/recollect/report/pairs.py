@@ -12,7 +12,6 @@ from recollect.metrics import registry
 from recollect.report.contents import Number, Pair, PairTable, RankTable, Refusal, Stream
 from recollect.report.learners import Measured
 from recollect.report.words import Focus, focus_of
-from recollect.runs import Group
 from recollect.stats import compare_paired, friedman_nemenyi, holm, shared
 
 # All sign flips of few seeds are counted in an instant, those of many take a tenth of a second a pair.
@@ -114,7 +113,7 @@ def leader(scores: Mapping[str, Scores], better: str, references: Sequence[str] 
 
 def _seeds(measured: Sequence[Measured]) -> tuple[int, tuple[Refusal, ...]]:
     """How many seeds a learner has at most, and whether some have others than the rest."""
-    seeds = [set(_keys(one.group)) for one in measured]
+    seeds = [set(one.group.keys) for one in measured]
     everyone = set.union(*seeds)
     if not set.intersection(*seeds):
         why = "the learners have no seed in common; run them with the same seeds, or compare them unpaired"
@@ -126,15 +125,10 @@ def _seeds(measured: Sequence[Measured]) -> tuple[int, tuple[Refusal, ...]]:
     return len(everyone), (Refusal(what, "each pair is compared on the seeds that both have"),)
 
 
-def _keys(group: Group) -> list[Any]:
-    # Runs without a seed are paired by their place, as rows of a table would be.
-    return [f"run {i}" if seed is None else seed for i, seed in enumerate(group.seeds)]
-
-
 def _scores(measured: Sequence[Measured], id: str) -> tuple[dict[str, Scores], str]:
     scores: dict[str, Scores] = {}
     for one in measured:
-        values = dict(zip(_keys(one.group), one.values[id].tolist(), strict=True))
+        values = dict(zip(one.group.keys, one.values[id].tolist(), strict=True))
         if not all(np.isnan(v) for v in values.values()):
             scores[one.learner.label] = values
     return scores, _better(id, "higher" if measured[0].group.runs[0].higher_is_better else "lower")

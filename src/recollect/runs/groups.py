@@ -46,6 +46,11 @@ class Group:
     def seeds(self) -> tuple[int | None, ...]:
         return tuple(run.seed for run in self.runs)
 
+    @property
+    def keys(self) -> tuple[int | str, ...]:
+        """What runs of learners are paired by: the seed, and where there is none their place, as in a table."""
+        return tuple(f"run {place}" if seed is None else seed for place, seed in enumerate(self.seeds))
+
     @cached_property
     def matrix(self) -> ScoreMatrix:
         """All seeds in one matrix, with the seeds as its leading axis, in the order of `seeds`."""

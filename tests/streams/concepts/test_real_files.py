@@ -1,41 +1,14 @@
 """The real files, where this machine has them: RECOLLECT_DATA names their folder."""
 
-import os
-
 import numpy as np
 import pytest
 
-from recollect.errors import NotComputable
-from recollect.streams import make_stream
 from recollect.streams.catalogue import CATALOGUE
 from recollect.streams.locate import find_folder
 from recollect.streams.verify import verify
 
-REAL = os.environ.get("RECOLLECT_DATA")
-CACHE = os.environ.get("RECOLLECT_CACHE")
-
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
-
-
-@pytest.fixture
-def real(monkeypatch):
-    """Make a stream of the real files; with the user's cache, so that clusters are found once."""
-    if REAL is None:
-        pytest.skip("RECOLLECT_DATA does not name a folder of real data")
-    monkeypatch.setenv("RECOLLECT_DATA", REAL)
-    if CACHE is None:
-        monkeypatch.delenv("RECOLLECT_CACHE")
-    else:
-        monkeypatch.setenv("RECOLLECT_CACHE", CACHE)
-
-    def make(name, **options):
-        try:
-            return make_stream(name, **options)
-        except NotComputable as absent:
-            pytest.skip(str(absent))
-
-    return make
 
 
 def sizes(stream):

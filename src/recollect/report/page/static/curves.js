@@ -6,23 +6,24 @@ function timeOf(stream) {
   return { n: stream.rows.length, tick: k => stream.numbers[k], name: k => stream.rows[k], row: k => stream.rows[k] };
 }
 
-// The scores of detectors lie far from 0: their curves are looked at closely.
-function closeLimits(bands) {
-  let low = Infinity, high = -Infinity;
+// The least and the largest of the values and their intervals, and of what is given to begin with.
+function extent(bands, low = Infinity, high = -Infinity) {
   for (const made of bands) for (const values of [made.value, made.low, made.high]) if (values) for (const v of values) {
     if (v < low) low = v;
     if (v > high) high = v;
   }
+  return [low, high];
+}
+
+// The scores of detectors lie far from 0: their curves are looked at closely.
+function closeLimits(bands) {
+  const [low, high] = extent(bands);
   if (!(low > .15)) return limits(bands);
   return [Math.floor(low * 20) / 20, Math.min(1, Math.ceil(high * 20) / 20)];
 }
 
 function limits(bands) {
-  let low = 0, high = 0;
-  for (const made of bands) for (const values of [made.value, made.low, made.high]) if (values) for (const v of values) {
-    if (v < low) low = v;
-    if (v > high) high = v;
-  }
+  const [low, high] = extent(bands, 0, 0);
   const pad = (high - low || 1) * .04;
   // An interval of few seeds may reach far beyond what a score can be; the curve must stay readable.
   return [low < 0 ? Math.max(low - pad, -1.2) : 0, high > 1.1 && high < 1.6 ? 1.1 : high + pad];
