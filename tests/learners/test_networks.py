@@ -52,8 +52,9 @@ def test_the_seed_decides_the_weights():
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_folded_scores_are_those_of_the_plain_forward(twice):
-    learner = feed(new("finetune", twice, network="reduced_resnet18", lr=0.01), twice.batches(0))
+@pytest.mark.parametrize("network", ["reduced_resnet18", "mlp"])
+def test_folded_scores_are_those_of_the_plain_forward(twice, network):
+    learner = feed(new("finetune", twice, network=network, lr=0.01), twice.batches(0))
     x = twice.data.x_test
     learner.network.eval()
     with torch.no_grad():
@@ -63,9 +64,10 @@ def test_folded_scores_are_those_of_the_plain_forward(twice):
     np.testing.assert_allclose(learner.score(x), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_scores_follow_the_weights(twice):
+@pytest.mark.parametrize("network", ["reduced_resnet18", "mlp"])
+def test_scores_follow_the_weights(twice, network):
     """The folded network is made anew after each step."""
-    learner = new("finetune", twice, network="reduced_resnet18")
+    learner = new("finetune", twice, network=network)
     batch = next(twice.batches(0))
     before = learner.score(batch.x)
     learner.learn(batch)
@@ -78,6 +80,18 @@ def test_scoring_leaves_batch_norm_alone(twice):
     learner.score(twice.data.x_test)
     assert same(before, learner.state())
     assert learner.network.training
+
+
+def test_an_mlp_of_ones_own_is_asked_itself():
+    """A subclass may have another forward pass."""
+
+    class Doubled(MLP):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    with torch.random.fork_rng():
+        assert fold(MLP(4, (3,), 2)) is not None
+        assert fold(Doubled(4, (3,), 2)) is None
 
 
 class WithDropout(nn.Module):

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError, UsageError
-from recollect.protocol.counting import Question, evaluate, expected_sizes, mark, question_of, standard_errors
+from recollect.protocol import marking
+from recollect.protocol.counting import evaluate, expected_sizes, question_of, standard_errors
+from recollect.protocol.marking import Question, mark
 from recollect.streams import stream_from_arrays
 
 
@@ -214,3 +216,50 @@ def test_standard_error_covers_the_whole_test_set() -> None:
         assert error is not None
         squares.append(error**2)
     assert np.mean(squares) == pytest.approx(np.var(means), rel=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6), given_task=st.booleans())
+def test_marking_by_blocks_equals_marking_by_classes(seed: int, sizes: list[int], given_task: bool) -> None:
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum(sizes).tolist()
+    question = Question.of(
+        [tuple(range(end - size, end)) for end, size in zip(ends, sizes, strict=True)], ends[-1], is_given=given_task
+    )
+    assert question.blocks is not None
+    scores = rng.random((50, ends[-1]), np.float32)
+    y = rng.integers(0, ends[-1], 50)
+    allowed = np.maximum(np.arange(question.T), rng.integers(-1, question.T))
+    for order in ("C", "F"):
+        laid = np.asarray(scores, order=order)  # type: ignore[call-overload]
+        fast = marking._mark_by_blocks(laid, y, question.first[y], question, question.blocks, allowed)
+        slow = marking._mark_by_classes(laid, y, question.first[y], question, allowed)
+        assert fast is not None
+        for name in ("task", "beaten", "outcome", "right_masked"):
+            assert getattr(fast, name).tolist() == getattr(slow, name).tolist()
+
+
+def test_blocks_are_for_streams_whose_tasks_are_blocks() -> None:
+    plain = Question.of([(0, 1), (2, 3, 4)], 5).blocks
+    assert plain is not None
+    assert (plain.starts.tolist(), plain.stops.tolist(), plain.width) == ([0, 2], [2, 5], None)
+    shared = Question.of([(0, 1), (0, 1)], 2, is_shared=True).blocks
+    assert shared is not None
+    assert (shared.of_task.tolist(), shared.begins.tolist(), shared.width) == ([0, 0], [0, 2], 2)
+    assert Question.of([(0, 1), (1, 2)], 3).blocks is None  # class 1 comes back beside a new one
+    assert Question.of([(0, 1)], 3).blocks is None  # class 2 is nobody's
+
+
+def test_a_class_that_comes_back_is_counted_by_hand() -> None:
+    question = Question.of([(0, 1), (1, 2)], 3)
+    scores = np.array([[0.1, 0.5, 0.9], [0.1, 0.5, 0.9], [0.6, 0.5, 0.1], [0.6, 0.5, 0.1]])
+    marks = mark(scores, np.array([1, 1, 1, 1]), np.array([0, 1, 0, 1]), question, np.array([1, 1]))
+    assert marks.beaten.tolist() == [1, 1, 0, 0]
+    assert marks.outcome.tolist() == [marking.NEWER, marking.OWN, marking.OWN, marking.OLDER]
+    assert marks.right_masked.tolist() == [True, False, False, True]
+
+
+def test_whole_numbers_as_scores_are_marked_too() -> None:
+    question = Question.of([(0, 1), (2, 3)], 4)
+    marks = mark(np.array([[0, 3, 1, 2], [0, 3, 4, 2]]), np.array([1, 1]), np.array([0, 0]), question, np.array([1, 1]))
+    assert marks.outcome.tolist() == [marking.RIGHT, marking.NEWER]

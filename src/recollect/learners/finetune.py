@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from recollect.errors import UsageError
 from recollect.learners import devices
 from recollect.learners.base import Array, Keeping, Scores, Setting, State
-from recollect.learners.inference import PIECE_OF_IMAGES, FoldedResNet, fold, score_all
+from recollect.learners.inference import PIECE_OF_IMAGES, Folded, fold, score_all
 from recollect.learners.inputs import Inputs
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.optimisers import SGD, Adam, Optimiser
@@ -54,7 +54,7 @@ class NetworkLearner(Keeping):
         if isinstance(network, ResNet18):
             network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.network: nn.Module = network.train()
-        self._folded: FoldedResNet | None = None
+        self._folded: Folded | None = None
 
     def learn(self, batch: Batch) -> None:
         """Learn from one batch of the stream."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError, UsageError
+from recollect.protocol.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Ints, Marks, Question, mark
 from recollect.runs.run import Plan, Row
 
 if TYPE_CHECKING:
@@ -21,72 +22,10 @@ if TYPE_CHECKING:
     from recollect.protocol.loop import Moment
     from recollect.streams.stream import Stream
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-BATCH = 512
+# Small networks are fastest with about a thousand samples at once (benchmarks/evaluation.py); large ones cut further.
+BATCH = 1024
 # Restricted counts are T x T a row: above this many tasks they would outweigh everything else.
 MOST_RESTRICTED = 200
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """Which classes may be answered: labels are in the order of appearance, so tasks up to m are a prefix.
-
-    `ends[m]` is the number of classes of tasks up to m; `first[c]` the task that class c first belongs to;
-    `own[j, c]` whether task j has class c. `is_given` says that the task of each sample is known, so that
-    only its own classes are asked for.
-
-    >>> question = Question.of([(0, 1), (2, 3, 4)], n_classes=5)
-    >>> question.ends, question.first
-    (array([2, 5]), array([0, 0, 1, 1, 1]))
-    """
-
-    ends: Ints
-    first: Ints
-    own: Bools
-    is_given: bool = False
-
-    @classmethod
-    def of(
-        cls, tasks: list[tuple[int, ...]], n_classes: int, *, is_given: bool = False, is_shared: bool = False
-    ) -> Question:
-        """Make the question of a stream; `is_shared`: all classes may always be answered (domains)."""
-        own = np.zeros((len(tasks), n_classes), bool)
-        for j, classes in enumerate(tasks):
-            own[j, list(classes)] = True
-        if is_shared:
-            own[:] = True
-        appears = np.logical_or.accumulate(own)
-        ends = appears.sum(1)
-        if any(not appears[m, : ends[m]].all() for m in range(len(tasks))):
-            raise UsageError(
-                "The labels of a stream are numbered in the order of appearance: the first task has 0, 1, ..."
-                f" and the next goes on from there; got tasks with the classes {_short(tasks)}."
-            )
-        return cls(ends, np.searchsorted(ends, np.arange(n_classes), side="right"), own, is_given)
-
-    @property
-    def T(self) -> int:
-        return len(self.ends)
-
-    @property
-    def grows(self) -> bool:
-        """Whether there are more answers later than at first: else restricting them changes nothing."""
-        return not self.is_given and bool(self.ends[0] < self.ends[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class Marks:
-    """What is kept of each sample: its task, the first task whose classes beat the true one, and more.
-
-    `beaten` is T where no class does; then the answer is right whatever may be answered.
-    """
-
-    task: Ints
-    beaten: Ints
-    right_masked: Bools
-    error_side: Ints  # of the answer's task against the sample's: -1 older, 0 own, 1 newer
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +142,7 @@ def evaluate(
         scores = _checked(scores, len(given.y), len(question.first))
         answered = answered or not np.isnan(scores).all()
         marks.append(mark(scores, given.y, given.task, question, allowed))
-    counts = _count(marks, question, allowed, restricted)
+    counts = _count(marks, question, restricted)
     wanted = expected_sizes(stream, columns, subsample)
     if not np.array_equal(counts.n, wanted):
         j = int(np.flatnonzero(counts.n != wanted)[0])
@@ -212,39 +151,6 @@ def evaluate(
             " The stream's test_batches must give each sample once."
         )
     return counts if answered else None
-
-
-def mark(scores: NDArray[Any], y: Ints, task: Ints, question: Question, allowed: Ints) -> Marks:
-    """Mark a batch: `scores` is (n, classes); a NaN never wins, and a true class with NaN never is right.
-
-    >>> question = Question.of([(0, 1), (2, 3)], n_classes=4)
-    >>> scores = np.array([[.1, .5, .7, .2], [.1, .5, .5, .2]])
-    >>> mark(scores, np.array([1, 1]), np.array([0, 0]), question, np.array([1, 1])).beaten
-    array([1, 2])
-    """
-    n, C = scores.shape
-    rows = np.arange(n)
-    true = scores[rows, y]
-    loses = scores <= true[:, None]
-    if np.count_nonzero(loses) - np.count_nonzero(scores < true[:, None]) != n:
-        # Ties beyond the true class with itself, or NaN: an equal class of a lower label wins.
-        loses = (loses & (np.arange(C) > y[:, None])) | (scores < true[:, None]) | np.isnan(scores)
-        loses[np.isnan(true)] = False
-        loses[rows, y] = ~np.isnan(true)
-    rival = loses.argmin(1)
-    beaten = np.where(loses[rows, rival], question.T, question.first[rival])
-    outside = ~question.own[task]
-    right_masked: Bools = np.logical_and.reduce(loses | outside, axis=1)
-    if question.is_given:
-        return Marks(task, np.where(right_masked, question.T, 0), right_masked, np.zeros(n, np.int64))
-    side = np.zeros(n, np.int64)
-    wrong = np.flatnonzero(beaten <= allowed[task])
-    if len(wrong):
-        possible = np.arange(C) < question.ends[allowed[task[wrong]]][:, None]
-        answer = np.where(possible & ~np.isnan(scores[wrong]), scores[wrong], -np.inf).argmax(1)
-        inside = question.own[task[wrong], answer]
-        side[wrong] = np.where(inside, 0, np.sign(question.first[answer] - task[wrong]))
-    return Marks(task, beaten, right_masked, side)
 
 
 def expected_sizes(stream: Stream, columns: int | None = None, subsample: int | None = None) -> Ints:
@@ -275,26 +181,23 @@ def standard_errors(correct: Ints, n: Ints, sizes: Ints) -> list[float | None]:
     return errors
 
 
-def _count(marks: list[Marks], question: Question, allowed: Ints, with_restricted: bool) -> Counts:
+def _count(marks: list[Marks], question: Question, with_restricted: bool) -> Counts:
     T = question.T
-    task = np.concatenate([m.task for m in marks]) if marks else np.zeros(0, np.int64)
-    beaten = np.concatenate([m.beaten for m in marks]) if marks else task
-
-    def per_task(chosen: Any) -> Ints:
-        return np.bincount(task[chosen], minlength=T)
-
-    is_right = beaten > allowed[task]
-    n = per_task(slice(None))
-    masked = restricted = None
-    if question.is_given or question.grows:
-        masked = per_task(np.concatenate([m.right_masked for m in marks])) if marks else n
+    task, beaten, outcome, right_masked = (
+        np.concatenate([getattr(one, name) for one in marks]) if marks else np.zeros(0, np.int64)
+        for name in ("task", "beaten", "outcome", "right_masked")
+    )
+    tally = np.bincount((2 * task + right_masked) * OUTCOMES + outcome, minlength=2 * T * OUTCOMES)
+    by_mask = tally.reshape(T, 2, OUTCOMES)
+    became = by_mask.sum(1)
+    n = became.sum(1)
+    masked = by_mask[:, 1].sum(1) if question.is_given or question.grows else None
+    restricted = None
     if question.grows and with_restricted:
         first_beaten = np.bincount(task * (T + 1) + beaten, minlength=T * (T + 1)).reshape(T, T + 1)
         restricted = n[:, None] - first_beaten.cumsum(1)[:, :T]
         restricted[np.tril_indices(T, -1)] = -1
-    side = np.concatenate([m.error_side for m in marks]) if marks else task
-    older, own, newer = (per_task(~is_right & (side == s)) for s in (-1, 0, 1))
-    return Counts(n, per_task(is_right), masked, restricted, older, own, newer)
+    return Counts(n, became[:, RIGHT], masked, restricted, became[:, OLDER], became[:, OWN], became[:, NEWER])
 
 
 def _checked(scores: Any, n: int, classes: int) -> NDArray[Any]:
@@ -305,8 +208,3 @@ def _checked(scores: Any, n: int, classes: int) -> NDArray[Any]:
             f" got {array.shape}. Score all {classes} classes, also those not seen yet."
         )
     return array
-
-
-def _short(values: object) -> str:
-    text = repr(values)
-    return text if len(text) <= 80 else text[:77] + "..."
