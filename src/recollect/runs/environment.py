@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import cache
 
 
 def versions(packages: Iterable[str] = ("recollect", "numpy")) -> dict[str, str]:
@@ -13,15 +14,18 @@ def versions(packages: Iterable[str] = ("recollect", "numpy")) -> dict[str, str]
     >>> sorted(versions(["numpy", "no-such-package"]))
     ['numpy', 'python']
     """
+    found = {package: version for package in packages if (version := _version(package)) is not None}
+    return {"python": platform.python_version(), **found}
+
+
+@cache  # an experiment asks for every run, and each answer is read from a file
+def _version(package: str) -> str | None:
     from importlib import metadata  # slow to import, and needed when a run is created only
 
-    found = {"python": platform.python_version()}
-    for package in packages:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def revision() -> str | None:

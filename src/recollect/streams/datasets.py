@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,13 @@ def load_dataset(
 
 
 def _digits(entry: Published, data: Path | str | None) -> Dataset:
-    """Scikit-learn's digits; their 17 levels of grey are spread over 0 to 255, as in every other image."""
+    """Scikit-learn's digits, a fixed fifth of each class for testing."""
+    return Dataset(entry.name, *_digit_parts(), tuple(range(10)))
+
+
+@cache  # reading the text file takes longer than a pass over it
+def _digit_parts() -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+    """Training and test parts, read-only; the 17 levels of grey are spread over 0 to 255, as in every other image."""
     try:
         from sklearn.datasets import load_digits
     except ImportError:
@@ -137,7 +144,10 @@ def _digits(entry: Published, data: Path | str | None) -> Dataset:
     images = np.rint(x * (255 / 16)).astype(np.uint8).reshape(-1, 1, 8, 8)
     y = y.astype(np.int64)
     test = stratified_test(y, DIGITS_TEST)
-    return Dataset(entry.name, images[~test], y[~test], images[test], y[test], tuple(range(10)))
+    parts = images[~test], y[~test], images[test], y[test]
+    for part in parts:
+        part.setflags(write=False)
+    return parts
 
 
 def _idx(entry: Published, data: Path | str | None) -> Dataset:
