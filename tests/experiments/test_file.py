@@ -62,6 +62,7 @@ plan: {rows: [0, 4], columns: seen, every: 100, subsample: 50}
         (("tasks: 5", "data: /x"), r"unknown key 'data'"),
         (("memory: 200}}, {g", "memmory: 200}}, {g"), r"learners\[1\].*'memmory'; the nearest is 'memory'"),
         (("memory: 200}}, {g", "memory: 0}}, {g"), r"learners\[1\].*at least 1; got 0"),
+        (("memory: 200}}, {g", "network: resnet19}}, {g"), r"learners\[1\].*the nearest is 'resnet18'; got 'resnet19'"),
         (("finetune", "finetun"), r"learners\[0\].*no learner named 'finetun'; the nearest is 'finetune'"),
         (("finetune", "random"), "two learners are called 'random'"),
         (("finetune", "{er: 3}"), "the options of er are a mapping"),

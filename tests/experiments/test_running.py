@@ -84,6 +84,7 @@ def test_all_runs_finish_and_again_is_nothing(
     assert "finished random-toy-s5" in capsys.readouterr().err
     run = read_run(tmp_path / "demo/random-toy-s5")
     assert (run.status, run.seed, run.experiment, run.learner) == ("finished", 5, "demo", "random")
+    assert run.stream == "toy"  # its label: tables tell the streams of a file apart
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")}
     again = run_experiment(experiment, tmp_path, workers=2)
     assert len(again.skipped) == 2

@@ -8,7 +8,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
@@ -77,6 +77,8 @@ def _make(job: Job) -> tuple[Stream, Learner]:
     from recollect.learners import Setting, make_learner
 
     stream = build_stream(job.stream, job.stream_options, job.seed, job.data)
+    if job.stream_label != job.stream:
+        stream = replace(stream, name=job.stream_label)  # so that tables tell the streams of a file apart
     learner = make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -15,7 +14,7 @@ from torch.nn import functional as F
 from recollect.errors import UsageError
 from recollect.learners.base import Setting
 from recollect.learners.joining import hidden_of, network_of
-from recollect.learners.options import Network
+from recollect.learners.options import NETWORKS, Network
 
 
 class MLP(nn.Module):
@@ -136,11 +135,7 @@ def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
         return lambda: ResNet18(shape[0], width, setting.n_classes)
     if ":" in chosen:
         return _imported(chosen)
-    near = get_close_matches(chosen, ("auto", "mlp", "reduced_resnet18", "resnet18"), n=1, cutoff=0.0)[0]
-    raise UsageError(
-        f"There is no network named {chosen!r}; the nearest is {near!r}. There are: auto, mlp,"
-        " reduced_resnet18, resnet18; one of your own is 'package.module:function', or a torch module."
-    )
+    raise UsageError(f"There is no network named {chosen!r}. There are: {', '.join(NETWORKS)}.")
 
 
 def _imported(path: str) -> Callable[[], Any]:

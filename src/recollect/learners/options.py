@@ -20,6 +20,8 @@ SURVEY = "Mai et al. 2022"
 GDUMB = "Prabhu et al. 2020"
 DER = "Buzzega et al. 2020"
 
+NETWORKS = ("auto", "mlp", "reduced_resnet18", "resnet18")
+
 Chosen = TypeVar("Chosen")
 
 
@@ -53,6 +55,7 @@ class Network:
         "auto",
         "auto, mlp, reduced_resnet18, resnet18, a torch module, a function that makes one,"
         " or 'package.module:function'; auto is reduced_resnet18 for colour images and mlp else",
+        choices=NETWORKS,
         kind="network",
     )
     hidden: Any = option(
@@ -141,6 +144,7 @@ class Prototypes(Network):
     network: Any = option(
         "raw",
         "raw: the samples as they are; else a network whose features stay fixed, as for the other learners",
+        choices=("raw", *NETWORKS),
         kind="network",
     )
 
@@ -234,8 +238,9 @@ def _expected(value: Any, rule: Mapping[str, Any]) -> str | None:
         value is None or (isinstance(value, list | tuple) and all(_is_int(w) and w > 0 for w in value))
     ):
         return "a list of layer widths, such as [400, 400]"
-    if kind == "network" and not (isinstance(value, str) or callable(value)):
-        return "a name, a torch module or a function that makes one"
+    if kind == "network" and not (callable(value) or value in rule["choices"] or ":" in str(value)):
+        near = get_close_matches(str(value), rule["choices"], n=1, cutoff=0.0)[0]
+        return f"a torch module, a function, its path or one of {', '.join(rule['choices'])}; the nearest is {near!r}"
     if kind == "normalise" and not (value is None or isinstance(value, str) or _is_pair(value)):
         return "a data set's name or [means, deviations]"
     return None
