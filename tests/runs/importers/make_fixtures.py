@@ -2,14 +2,17 @@
 
 Pickles and numpy files are made by this script; logs and tables are typed below. The scores are made up, with
 every hazard of the format in them: the expected matrices are typed again, by hand, in the tests. The fixtures
-of Avalanche and pyCLAD are not made here: those tools wrote them themselves.
+of Avalanche and pyCLAD are not made here, those tools wrote them themselves; but for Avalanche's online stream,
+whose JSON lines are the work of a logger that does not come with the tool.
 
     python tests/runs/importers/make_fixtures.py
 """
 
 from __future__ import annotations
 
+import json
 import pickle
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +24,46 @@ def write(path: str, content: bytes | str) -> None:
     target = HERE / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def avalanche_training(experiences: Iterable[int], inside: str = "") -> str:
+    """A training phase of Avalanche's text log; `inside` comes after each experience."""
+    lines = "-- >> Start of training phase << --\n"
+    for experience in experiences:
+        lines += f"-- Starting training on experience {experience} (Task 0) from train stream --\n"
+        lines += "Epoch 0 ended.\n\tLoss_Epoch/train_phase/train_stream/Task000 = 1.5000\n" + inside
+    return lines + "-- >> End of training phase << --\n"
+
+
+def avalanche_evaluation(scores: Mapping[int, float], stream: str = "test") -> str:
+    """An evaluation phase of Avalanche's text log."""
+    lines = "-- >> Start of eval phase << --\n"
+    for experience, score in scores.items():
+        lines += f"-- Starting eval on experience {experience} (Task 0) from {stream} stream --\n"
+        lines += f"> Eval on experience {experience} (Task 0) from {stream} stream ended.\n"
+        lines += f"\tLoss_Exp/eval_phase/{stream}_stream/Task000/Exp{experience:03d} = 0.5000\n"
+        lines += f"\tTop1_Acc_Exp/eval_phase/{stream}_stream/Task000/Exp{experience:03d} = {score:.4f}\n"
+    mean = sum(scores.values()) / len(scores)
+    return lines + f"-- >> End of eval phase << --\n\tTop1_Acc_Stream/eval_phase/{stream}_stream/Task000 = {mean:.4f}\n"
+
+
+def avalanche_json_line(step: int, scores: Mapping[int, float], stream: str = "test") -> str:
+    """What was logged at a step, as a JSON line: a loss in training and, where there are scores, an evaluation."""
+    record: dict[str, float] = {"step": step, "Loss_Epoch/train_phase/train_stream/Task000": 1.5}
+    for experience, score in scores.items():
+        record[f"Top1_Acc_Exp/eval_phase/{stream}_stream/Task000/Exp{experience:03d}"] = score
+    return json.dumps(record) + "\n"
+
+
+def avalanche_online() -> None:
+    """Three experiences, each cut into four that are numbered anew, evaluated on those learned so far."""
+    evaluations = ({0: 2 / 3}, {0: 1 / 3, 1: 5 / 7}, {0: 1 / 7, 1: 2 / 7, 2: 6 / 7})
+    log = lines = ""
+    for phase, scores in enumerate(evaluations):
+        log += avalanche_training(range(4)) + avalanche_evaluation(scores)
+        lines += "".join(avalanche_json_line(4 * phase + i + 1, scores if i == 3 else {}) for i in range(4))
+    write("avalanche/online/logs.txt", log)
+    write("avalanche/online/logs.json", lines)
 
 
 def gem() -> None:
@@ -308,7 +351,7 @@ def generic() -> None:
 def main() -> None:
     for name in ("npy", "npz"):
         (HERE / name).mkdir(parents=True, exist_ok=True)
-    for make in (gem, agem, raptormai, begin, vandeven, mammoth, pycil, michel, l2metrics, generic):
+    for make in (avalanche_online, gem, agem, raptormai, begin, vandeven, mammoth, pycil, michel, l2metrics, generic):
         make()
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from recollect.runs.importers.build import (
     make_run,
     named,
     number,
+    origin_of,
     task_rows,
     whole,
 )
@@ -68,3 +71,21 @@ def test_sizes_that_no_measurement_has(tmp_path, rows, tasks):
 def test_a_run_without_any_score_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no score at all"):
         make_run(tmp_path, "x", rows=task_rows([[None]]), tasks=named(1), learner="a", unit="auto")
+
+
+@pytest.mark.parametrize(
+    ("path", "learner", "seed"),
+    [
+        ("/runs/er/12/log.txt", "er", 12),
+        ("/runs/er/007/log.txt", "er", 7),
+        ("/runs/er/log.txt", "er", None),
+        ("/runs/er/seed3/log.txt", "seed3", None),
+        ("/runs/er/-3/log.txt", "-3", None),
+        ("/runs/er/٣/log.txt", "٣", None),
+        ("/3/log.txt", "3", None),
+    ],
+)
+def test_a_folder_that_is_a_number_is_a_seed_where_another_names_the_learner(path, learner, seed):
+    origin = origin_of(Path(path))
+    assert (origin.learner, origin.seed) == (learner, seed)
+    assert (origin.note is None) == (seed is None)

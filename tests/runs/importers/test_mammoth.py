@@ -55,6 +55,18 @@ def test_two_runs_in_one_stderr(fixtures, tmp_path):
     assert len(mammoth.read(path)) == 2
 
 
+def test_the_folder_of_a_stderr_may_name_the_seed_of_its_one_run(fixtures, tmp_path):
+    text = (fixtures / "mammoth" / "domain_il_stderr.txt").read_text()
+    path = tmp_path / "er" / "3" / "err.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (run,) = mammoth.read(path)
+    assert (run.learner, run.seed) == ("er", 3)
+    assert any("taken for the seed" in note for note in run.notes)
+    path.write_text(text + text.replace("90.5", "91.5"))
+    assert [(run.learner, run.seed) for run in mammoth.read(path)] == [("3", None)] * 2
+
+
 def test_evaluations_of_epochs_are_rows_inside_tasks(tmp_path, same):
     path = tmp_path / "logs.pyd"
     path.write_text(

@@ -1,15 +1,30 @@
-"""Avalanche: `eval_results.csv`, the text log, or `get_all_metrics()` saved as JSON."""
+"""Avalanche: `eval_results.csv`, the text log, `get_all_metrics()` saved as JSON, or metrics as JSON lines.
+
+Every metric is called `Top1_Acc_Exp/eval_phase/<stream>_stream/Task<nnn>/Exp<nnn>`, without the task where there are
+no task labels. The four files hold it thus:
+
+eval_results.csv    a row an evaluated experience, with the experience trained last. An online stream writes the
+                    number of the last small experience there; where that is none of those evaluated, it is refused.
+text log            `name = value` under each evaluation, and the beginnings and ends of training phases
+                    (`avalanche_log`); the one file that tells what was learned in an online stream.
+get_all_metrics()   name -> [[iterations], [values]].
+JSON lines          an object a line, `{"step": iterations, name: value, ...}`, as the logger of the survey of online
+                    continual learning (Soutif et al. 2023) writes them; lines of training lie between.
+
+The CSV file and the text log have 4 decimals, JSON has all of them.
+"""
 
 from __future__ import annotations
 
 import csv
-import re
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.runs.importers.build import Score, check_size, make_run, named, number, whole
+from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, log_events, no_scores, score_of
+from recollect.runs.importers.build import Score, check_size, make_run, named, number, origin_of, whole
 from recollect.runs.importers.files import (
     cannot_read,
     guess_json,
@@ -22,16 +37,9 @@ from recollect.runs.importers.files import (
 from recollect.runs.importers.timeline import Evaluated, Learned, lay_out
 from recollect.runs.run import Row, Run
 
-NAME = "avalanche"
-SUMMARY = "Avalanche: eval_results.csv, the text log, or get_all_metrics() as JSON"
+SUMMARY = "Avalanche: eval_results.csv, the text log, get_all_metrics() as JSON, or metrics as JSON lines"
 
 _HEADER = "eval_exp,training_exp,eval_accuracy,eval_loss,forgetting"
-_METRIC = re.compile(
-    r"Top1_Acc_Exp/eval_phase/(?P<stream>[^/\s]+)_stream(?:/Task(?P<task>\d{1,6}))?/Exp(?P<exp>\d{1,6})"
-)
-_TENSOR = re.compile(r"\n?tensor\(([^,()]*)[^()]*\)")
-# Loggers print tensors as they are, on a line of their own.
-_NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 
 
 def sniff(path: Path) -> bool:
@@ -43,34 +51,35 @@ def sniff(path: Path) -> bool:
         return True
     if not mentions(path, b"Top1_Acc_Exp/eval_phase/"):
         return False
+    if _are_json_lines(lines):
+        return True
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.startswith(("{", "[")):
         value = guess_json(path)
-        return isinstance(value, dict) and any(_METRIC.fullmatch(str(key)) for key in value)
+        return isinstance(value, dict) and any(METRIC.fullmatch(str(key)) for key in value)
     return True
 
 
 def read(path: Path, *, eval_stream: str = "test") -> list[Run]:
     """The run of one file. `eval_stream` picks the stream that was evaluated (a log may hold several)."""
     text = read_text(path, NAME)
-    first = text.lstrip()[:1]
     if text.split("\n", 1)[0].strip() == _HEADER:
-        run = _from_events(
-            path,
-            _csv_events(path, text),
-            "accuracies have 4 decimals; a bare 0 is a metric that was not monitored: left empty",
-        )
-    elif first == "{":
+        note = "accuracies have 4 decimals; a bare 0 is a metric that was not monitored: left empty"
+        run = _from_events(path, list(_csv_events(path, text)), [note])
+    elif _are_json_lines(text.lstrip().split("\n", 2)):
+        run = _from_json(path, _series_of_lines(path, text), eval_stream)
+    elif text.lstrip().startswith("{"):
         run = _from_json(path, load_json(path, NAME), eval_stream)
     else:
-        run = _from_events(path, _log_events(path, text, eval_stream), "accuracies have the 4 decimals of the log")
+        events, notes = log_events(path, text, eval_stream)
+        run = _from_events(path, events, ["accuracies have the 4 decimals of the log", *notes])
     return [run]
 
 
 def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
     training = "None"
     accuracies = missing = 0
-    joined = _TENSOR.sub(r"\1", text)
+    joined = TENSOR.sub(r"\1", text)
     try:
         lines = list(csv.reader(joined.split("\n")[1:]))
     except csv.Error as error:
@@ -92,7 +101,7 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
         # A metric that was not monitored is the integer 0 in the source; a measured one has 4 decimals.
         accuracies += 1
         missing += fields[2] == "0"
-        score = None if fields[2] == "0" else _score(path, fields[2])
+        score = None if fields[2] == "0" else score_of(path, fields[2])
         yield Evaluated({str(whole(fields[0])): score})
     if accuracies and missing == accuracies:
         raise cannot_read(
@@ -103,61 +112,96 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
         )
 
 
-def _log_events(path: Path, text: str, wanted: str) -> Iterable[Learned | Evaluated]:
-    other: set[str] = set()
-    training, phases, under_way, found = "", 0, False, False
-    scores: dict[str, Score] = {}
-    metric = re.compile(rf"\s*{_METRIC.pattern} = \s*({_NUMBER})")
-    for line in _TENSOR.sub(r"\1", text).split("\n"):
-        if line.startswith("-- >> Start of training phase"):
-            # InteractiveLogger does not say which experience it is: they are numbered as they come.
-            training, under_way = str(phases), True
-            phases += 1
-        elif line.startswith("-- Starting training on experience "):
-            training = line.split()[5]
-        elif line.startswith("-- >> End of training phase"):
-            under_way = False
-            if whole(training) is not None:
-                yield Learned(str(whole(training)))
-        elif line.startswith("-- >> End of eval phase") and scores:
-            yield Evaluated(scores, inside=under_way)
-            scores = {}
-        elif match := metric.match(line):
-            if match["stream"] == wanted:
-                scores[str(int(match["exp"]))] = _score(path, match[match.lastindex or 0])
-                found = True
-            else:
-                other.add(match["stream"])
-    if scores:
-        yield Evaluated(scores, inside=under_way)
-    if not found:
-        streams = f"; it has evaluations of: {', '.join(sorted(other))}" if other else ""
-        raise cannot_read(path, NAME, f"no Top1_Acc_Exp of the stream '{in_words(wanted)}' is in it{streams}.")
-
-
-def _from_events(path: Path, events: Iterable[Learned | Evaluated], note: str) -> Run:
-    line = lay_out(list(events))
+def _from_events(path: Path, events: Sequence[Learned | Evaluated], notes: Sequence[str]) -> Run:
+    line = lay_out(events)
     if not line.learned:
         raise cannot_read(path, NAME, "no experience was ever learned: it holds evaluations before training only.")
+    _check_that_learned_are_evaluated(path, events)
     check_size(path, NAME, len(line.rows), len(line.tasks))
-    notes = [note, *line.notes]
+    said = [*notes, *line.notes]
     if line.learned < len(line.tasks):
-        notes.append(f"{line.learned} of {len(line.tasks)} experiences were learned: later rows are missing")
-    return _run(path, line.rows, [f"experience {task}" for task in line.tasks], notes)
+        said.append(f"{line.learned} of {len(line.tasks)} experiences were learned: later rows are missing")
+    if not any(row.task_end and row.after >= 0 for row in line.rows):
+        said.append("every evaluation lies inside a training phase or before it: none is an experience's end")
+    return _run(path, line.rows, [f"experience {task}" for task in line.tasks], said)
+
+
+def _check_that_learned_are_evaluated(path: Path, events: Sequence[Learned | Evaluated]) -> None:
+    learned = {event.task for event in events if isinstance(event, Learned)}
+    evaluated = {task for event in events if isinstance(event, Evaluated) for task in event.scores}
+    if evaluated.isdisjoint(learned):
+        raise cannot_read(
+            path,
+            NAME,
+            f"none of the experiences that were learned ({_few(learned)}) was evaluated ({_few(evaluated)} were). In an"
+            " online stream small experiences have numbers of their own: give the text log or get_all_metrics() of"
+            " a run that evaluates after each call of train.",
+        )
+
+
+def _few(numbers: set[str]) -> str:
+    shown = sorted(numbers, key=int)
+    return ", ".join(shown if len(shown) < 5 else [*shown[:2], "...", shown[-1]])
+
+
+def _are_json_lines(lines: Sequence[str]) -> bool:
+    """Whether a file begins as JSON lines do; its first line may be spoiled."""
+    return any(_record(line) is not None for line in lines[:2])
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    """The object on a line of JSON lines, metrics at a step; None if the line is none."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    step = whole(record.get("step")) if isinstance(record, dict) else None
+    return None if step is None else {**record, "step": step}
+
+
+def _series_of_lines(path: Path, text: str) -> dict[str, tuple[list[int], list[Any]]]:
+    """The accuracies of JSON lines as `get_all_metrics()` has them: steps and values under each name."""
+    series: dict[str, tuple[list[int], list[Any]]] = {}
+    for place, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        record = _record(line)
+        if record is None:
+            raise cannot_read(
+                path,
+                NAME,
+                f"line {place} is '{in_words(line)}'; expected an object with a step. Is the file whole?",
+            )
+        for name in filter(METRIC.fullmatch, record):
+            steps, values = series.setdefault(name, ([], []))
+            # The file is appended to: of two runs in it, the second would overwrite parts of the first.
+            if steps and record["step"] < steps[-1]:
+                raise cannot_read(
+                    path,
+                    NAME,
+                    f"on line {place} the step falls from {steps[-1]} to {record['step']}:"
+                    " two runs in one file? Give the lines of one.",
+                )
+            steps.append(record["step"])
+            values.append(record[name])
+    return series
 
 
 def _from_json(path: Path, metrics: Any, wanted: str) -> Run:
     if not isinstance(metrics, dict):
         raise cannot_read(path, NAME, "it is not the dictionary of get_all_metrics().")
     series: dict[int, tuple[list[int], list[Score]]] = {}
+    other = set()
     for name, value in metrics.items():
-        match = _METRIC.fullmatch(name)
-        if match and match["stream"] == wanted:
+        match = METRIC.fullmatch(name)
+        if match and match["stream"] != wanted:
+            other.add(match["stream"])
+        elif match:
             if int(match["exp"]) in series:
                 raise cannot_read(path, NAME, f"experience {int(match['exp'])} has several task labels in '{name}'.")
             series[int(match["exp"])] = _series(path, name, value)
     if not series:
-        raise cannot_read(path, NAME, f"no Top1_Acc_Exp of the stream '{in_words(wanted)}' is in it.")
+        raise no_scores(path, wanted, other)
     exps = sorted(series)
     check_size(path, NAME, max(len(xs) for xs, _ in series.values()), len(exps))
     ends, moments = _task_ends(path, series)
@@ -189,7 +233,8 @@ def _task_ends(path: Path, series: dict[int, tuple[list[int], list[Score]]]) -> 
         return {x: i for i, x in enumerate(trained)}, moments
     if len(twice) == T:
         return {x: i for i, x in enumerate(twice)}, moments
-    if len(trained) == 1:
+    untrained = sum(0 in xs for xs, _ in series.values())
+    if len(trained) == 1 and untrained in (0, T):
         # One evaluation, after everything: it is the last experience's end.
         return {trained[0]: T - 1}, moments
     raise cannot_read(
@@ -201,7 +246,7 @@ def _task_ends(path: Path, series: dict[int, tuple[list[int], list[Score]]]) -> 
 
 
 def _series(path: Path, name: str, value: Any) -> tuple[list[int], list[Score]]:
-    if not (isinstance(value, list) and len(value) == 2 and all(isinstance(v, list) for v in value)):
+    if not (isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, list) for v in value)):
         raise cannot_read(path, NAME, f"'{name}' is not a pair of lists, iterations and values.")
     xs, values = value
     steps = [whole(x) for x in xs]
@@ -215,21 +260,16 @@ def _series(path: Path, name: str, value: Any) -> tuple[list[int], list[Score]]:
         raise cannot_read(path, NAME, f"in '{name}', {error}.") from None
 
 
-def _score(path: Path, text: str) -> Score:
-    try:
-        return number(float(text))
-    except ValueError:
-        raise cannot_read(path, NAME, f"'{in_words(text)}' is not an accuracy.") from None
-
-
 def _run(path: Path, rows: Sequence[Row], names: list[str], notes: list[str], complete: bool = True) -> Run:
+    origin = origin_of(path)
     return make_run(
         path,
         NAME,
         rows=rows,
         tasks=named(names),
-        learner=path.absolute().parent.name,
+        learner=origin.learner,
+        seed=origin.seed,
         unit="fraction",
-        notes=notes,
+        notes=[*notes, origin.note],
         complete=complete,
     )

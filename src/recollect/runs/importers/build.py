@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,31 @@ def named(names: Sequence[object] | int, n_classes: Sequence[int] | None = None)
         [f"task {j}" for j in range(names)] if isinstance(names, int) else [in_words(str(name), 200) for name in names]
     )
     return tuple(Task(text, n_classes=None if n_classes is None else n_classes[j]) for j, text in enumerate(texts))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The learner and the seed that a file's folders name; the note says so where a folder was taken for a seed."""
+
+    learner: str
+    seed: int | None = None
+    note: str | None = None
+
+
+def origin_of(path: Path) -> Origin:
+    """Whose run a file is that does not say it: `<learner>/<file>`, or `<learner>/<seed>/<file>`.
+
+    >>> origin_of(Path("results/er/log.txt"))
+    Origin(learner='er', seed=None, note=None)
+    >>> found = origin_of(Path("results/er/3/log.txt"))
+    >>> found.learner, found.seed
+    ('er', 3)
+    """
+    folder = path.absolute().parent
+    if not re.fullmatch(r"[0-9]{1,18}", folder.name) or not folder.parent.name:
+        return Origin(folder.name)
+    note = "the folder's name is a number: taken for the seed, and the name of the folder above for the learner"
+    return Origin(folder.parent.name, int(folder.name), note)
 
 
 def make_run(

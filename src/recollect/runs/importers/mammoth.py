@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.runs.importers.build import Matrix, Score, check_size, make_run, named, number, whole
+from recollect.runs.importers.build import Matrix, Score, check_size, make_run, named, number, origin_of, whole
 from recollect.runs.importers.files import (
     cannot_read,
     find_files,
@@ -176,11 +176,14 @@ def _from_stderr(path: Path, text: str) -> list[Run]:
         for twin in (0, 1):
             if twin and any(entry[2] is None for entry in entries.values()):
                 continue
-            made.append(_stderr_run(path, entries, twin, skipped))
+            # Several runs in one file are several seeds, and its folder names one at most.
+            made.append(_stderr_run(path, entries, twin, skipped, alone=len(runs) == 1))
     return made
 
 
-def _stderr_run(path: Path, entries: Mapping[int, tuple[str, list[Score], Any]], twin: int, skipped: int) -> Run:
+def _stderr_run(
+    path: Path, entries: Mapping[int, tuple[str, list[Score], Any]], twin: int, skipped: int, alone: bool
+) -> Run:
     T = max(entries)
     check_size(path, NAME, T, T)
     rows = []
@@ -193,7 +196,10 @@ def _stderr_run(path: Path, entries: Mapping[int, tuple[str, list[Score], Any]],
     notes = ["read from stderr"]
     if skipped:
         notes.append(f"{skipped} evaluations of epochs, of future tasks or of a joint run were not read")
-    return _run(path, {}, setting, rows, T, notes)
+    origin = origin_of(path)
+    if not alone or origin.note is None:
+        return _run(path, {}, setting, rows, T, notes)
+    return _run(path, {"model": origin.learner, "seed": origin.seed}, setting, rows, T, [*notes, origin.note])
 
 
 def _values(path: Path, text: str) -> list[Score]:
