@@ -55,6 +55,43 @@ def test_the_pairs_that_differ_exceed_the_critical_difference():
     assert (result.f, result.f_p) == (np.inf, 0)
 
 
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [[4, 3, 2, 1], [4, 3, 2, 1]],
+        [[4, 3, 2, 1], [4, 2, 3, 1], [1, 2, 4, 3]],
+        [[3, 3, 1], [2, 2, 1], [1, 2, 3]],  # ties within a stream
+        [[2, 1], [2, 1], [1, 2], [2, 1]],
+    ],
+)
+def test_the_exact_p_counts_every_order(scores):
+    """All permutations of every stream's ranks, the first too, one at a time."""
+    from itertools import permutations, product
+
+    ranks = [reference.rankdata(-np.array(row)) for row in scores]
+    spread = sum((sum(column) - sum(map(sum, ranks)) / len(ranks[0])) ** 2 for column in zip(*ranks, strict=True))
+    every = [
+        sum((sum(column) - sum(map(sum, ranks)) / len(ranks[0])) ** 2 for column in zip(*turned, strict=True))
+        for turned in product(*(list(permutations(row)) for row in ranks))
+    ]
+    expected = sum(one >= spread - 1e-9 for one in every) / len(every)
+    result = friedman_nemenyi(scores)
+    assert result.exact
+    assert result.p == pytest.approx(expected, rel=1e-12)
+
+
+def test_two_streams_that_agree_are_no_proof():
+    """Iman and Davenport's F is infinite there; one order in 24 is as extreme."""
+    result = friedman_nemenyi([[4, 3, 2, 1], [4, 3, 2, 1]])
+    assert (result.f_p, result.p) == (0, pytest.approx(1 / 24))
+
+
+def test_many_streams_are_tested_by_f():
+    result = friedman_nemenyi(DEMSAR * 3)
+    assert not result.exact
+    assert result.p == result.f_p
+
+
 def test_direction():
     up, down = friedman_nemenyi(DEMSAR), friedman_nemenyi(-np.array(DEMSAR), higher_is_better=False)
     assert up == down

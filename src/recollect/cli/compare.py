@@ -165,7 +165,7 @@ def _ranks(made: Comparison) -> Table:
     ranks = made.ranks
     rows = tuple((name, shown(rank, 2)) for name, rank in zip(ranks.names, ranks.average, strict=True))
     title = (
-        f"average ranks over {ranks.n} streams: Friedman p = {shown(ranks.f_p, 3)},"
+        f"average ranks over {ranks.n} streams: Friedman p = {shown(ranks.p, 3)}{' (exact)' if ranks.exact else ''},"
         f" Nemenyi's critical difference {shown(ranks.critical_difference, 2)}"
     )
     return Table(("learner", "rank"), rows, right=(1,), title=title)
@@ -208,7 +208,7 @@ def _as_dict(made: Comparison) -> dict[str, Any]:
         else {
             "learners": list(made.ranks.names),
             "average": [number(r) for r in made.ranks.average],
-            "friedman_p": number(made.ranks.f_p),
+            "friedman_p": number(made.ranks.p),
             "critical_difference": number(made.ranks.critical_difference),
             "n": made.ranks.n,
         },

@@ -77,7 +77,7 @@ def rank_learners(streams: Sequence[Stream]) -> tuple[tuple[RankTable, ...], tup
                 id,
                 made.names,
                 made.average,
-                made.f_p,
+                made.p,
                 made.critical_difference,
                 made.different,
                 made.n,
