@@ -190,11 +190,14 @@ def _mark_by_classes(scores: NDArray[Any], y: Ints, task: Ints, question: Questi
     if question.is_given:
         beaten = np.where(right_masked, question.T, 0)
         return Marks(task, beaten, np.where(right_masked, RIGHT, OWN), right_masked)
-    possible = np.arange(C) < question.ends[allowed[task]][:, None]
-    answer = np.where(possible & ~np.isnan(scores), scores, -np.inf).argmax(1)
-    side = OWN + np.sign(question.first[answer] - task)
-    outcome = np.where(question.own[task, answer], OWN, side)
-    return Marks(task, beaten, np.where(beaten > allowed[task], RIGHT, outcome), right_masked)
+    outcome = np.full(n, RIGHT)
+    wrong = np.flatnonzero(beaten <= allowed[task])
+    if len(wrong):
+        home = task[wrong]
+        possible = np.arange(C) < question.ends[allowed[home]][:, None]
+        answer = np.where(possible & ~np.isnan(scores[wrong]), scores[wrong], -np.inf).argmax(1)
+        outcome[wrong] = OWN + np.where(question.own[home, answer], 0, np.sign(question.first[answer] - home))
+    return Marks(task, beaten, outcome, right_masked)
 
 
 def _short(values: object) -> str:
