@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Small networks are fastest with about a thousand samples at once (benchmarks/evaluation.py); large ones cut further.
 BATCH = 1024
+# Of a batch; with very many classes it is cut, so that memory does not grow with them.
+MOST_SCORES = 2**19
 # Restricted counts are T x T a row: above this many tasks they would outweigh everything else.
 MOST_RESTRICTED = 200
 
@@ -137,7 +139,8 @@ def evaluate(
     answered = False
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
-    for given in stream.test_batches(batch, tasks=chosen, subsample=subsample):
+    size = min(batch, max(1, MOST_SCORES // len(question.first)))
+    for given in stream.test_batches(size, tasks=chosen, subsample=subsample):
         scores = learner.score(given.x, given.task) if question.is_given else learner.score(given.x)
         scores = _checked(scores, len(given.y), len(question.first))
         answered = answered or not np.isnan(scores).all()
