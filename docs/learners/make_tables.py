@@ -1,6 +1,7 @@
 """Writes the tables of the learners' pages, so that no page states another default or figure than there is.
 
-The options come from the learners' cards, the figures from benchmarks/results/against_references.json.
+The options come from the learners' cards, the figures from benchmarks/results/against_references.json, those that
+others publish from published.json, and ours beside them from the runs in results/.
 
 python docs/learners/make_tables.py
 """
@@ -13,11 +14,16 @@ from typing import Any
 
 import numpy as np
 
+import recollect as rc
 from recollect.learners import LEARNERS, LearnerCard
+from recollect.runs import Group, group, load
 from recollect.stats import Estimate, estimate
 
 HERE = Path(__file__).parent
 FIGURES = HERE.parents[1] / "benchmarks" / "results" / "against_references.json"
+PUBLISHED = HERE / "published.json"
+RUNS = HERE.parents[1] / "results"
+OURS = ("cifar100", "cifar100-survey")
 END = "<!-- end -->"
 
 
@@ -59,6 +65,48 @@ def comparison_table(name: str, made: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def published_table(name: str, published: list[dict[str, Any]], groups: list[tuple[str, Group]]) -> str:
+    """What others publish for a learner, and what ours gives on the same data, each with its setting."""
+    lines = ["| who | setting | seeds | accuracy at the end, % |", "|---|---|---|---|"]
+    for folder, one in groups:
+        if one.learner_config.get("learner", one.learner) == name:
+            value = estimate(rc.score(one.matrix, "acc.average"))
+            lines.append(f"| ours, `results/{folder}` | {_setting(one)} | {len(one.runs)} | {_percent(value)} |")
+    for figure in published:
+        if figure["learner"] == name:
+            values = figure.get("values")
+            value = _percent(estimate(np.array(values))) if values else f"{100 * figure['value']:g}"
+            passes = "one pass" if figure["online"] else "epochs"
+            replayed = f", {figure['memory_batch']} replayed a step" if "memory_batch" in figure else ""
+            setting = (
+                f"{figure['stream']}, {figure['tasks']} tasks of {figure['classes_per_task']}, {passes}, batch"
+                f" {figure['batch']}; {figure['network']}, M = {figure['memory']}{replayed}; {figure['optimizer']};"
+                f" {figure['differs']}"
+            )
+            who = f"[{figure['source']}]({figure['url']}) at `{figure['revision'][:7]}`"
+            lines.append(f"| {who} | {setting} | {figure['seeds'] or 'not said'} | {value} |")
+    return "\n".join(lines) if len(lines) > 2 else "Nothing in a setting that was run here."
+
+
+def _setting(one: Group) -> str:
+    """Stream, network and what decides the result, from the record."""
+    config = one.learner_config
+    sizes = "/".join(sorted({str(task.n_classes) for task in one.runs[0].tasks}))
+    parts = [f"{one.stream}, {len(one.runs[0].tasks)} tasks of {sizes}, one pass; {config['network']}"]
+    said = {
+        "memory": "M = {}",
+        "memory_batch": "{} replayed a step",
+        "iterations": "{} steps a batch",
+        "epochs": "{} epochs",
+    }
+    parts += [words.format(config[key]) for key, words in said.items() if config.get(key) not in (None, 1)]
+    parts.append(f"rate {config['lr']:.3g}")
+    if config.get("augment", "none") != "none":
+        parts.append(config["augment"])
+    rows = int(one.matrix.planned.sum())
+    return ", ".join(parts) + ("" if rows == one.matrix.T else f"; evaluated {rows} times")
+
+
 def _percent(one: Estimate, sign: str = "") -> str:
     if one.low == one.high == one.value:
         return f"{100 * one.value:{sign}.2f}"
@@ -83,11 +131,14 @@ def with_table(text: str, mark: str, table: str) -> str:
 def pages() -> dict[Path, str]:
     """Every page as it should be."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8"))
+    published = json.loads(PUBLISHED.read_text(encoding="utf-8"))["figures"]
+    groups = [(folder, one) for folder in OURS if (RUNS / folder).exists() for one in group(load(RUNS / folder))]
     made = {HERE / "index.md": with_table((HERE / "index.md").read_text(encoding="utf-8"), "options", index_table())}
     for name, card in LEARNERS.items():
         page = HERE / f"{name}.md"
         text = with_table(page.read_text(encoding="utf-8"), "options", options_table(card))
-        made[page] = with_table(text, "reference", comparison_table(name, figures))
+        text = with_table(text, "reference", comparison_table(name, figures))
+        made[page] = with_table(text, "published", published_table(name, published, groups))
     return made
 
 
