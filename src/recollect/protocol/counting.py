@@ -7,6 +7,7 @@ the wrong answers went. Ties go to the first class, as `argmax` has it, in all o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from recollect.protocol.loop import Moment
     from recollect.streams.stream import Stream
 
-# Small networks are fastest with about a thousand samples at once (benchmarks/evaluation.py); large ones cut further.
-BATCH = 1024
-# Of a batch; with very many classes it is cut, so that memory does not grow with them.
+# Of a test batch: samples and scores of it stay in the cache, and memory does not grow with the number of classes.
+LARGEST_BATCH = 4096
+MOST_BYTES = 2**20
 MOST_SCORES = 2**19
 # Restricted counts are T x T a row: above this many tasks they would outweigh everything else.
 MOST_RESTRICTED = 200
@@ -59,7 +60,7 @@ class Counting:
         """The examiner of this stream."""
         return cls(stream, question_of(stream))
 
-    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int) -> Row:
+    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """Evaluate the learner as the plan says."""
         current = moment.current
         # The untrained row is the reference of transfer: it has every column even where the others have not.
@@ -126,20 +127,21 @@ def evaluate(
     columns: int | None = None,
     subsample: int | None = None,
     restricted: bool = True,
-    batch: int = BATCH,
+    batch: int | None = None,
 ) -> Counts | None:
     """Score the test samples of all tasks in their one mixed order, and count.
 
     `current` is the newest task of which something was seen (-1: none). Task j is asked among the classes of
     tasks up to max(current, j). `columns` limits the evaluation to the first tasks; `subsample` to so many
-    samples a task, always the same ones. `restricted` asks for those counts, T x T of them. The answer is
+    samples a task, always the same ones. `restricted` asks for those counts, T x T of them. `batch` samples are
+    scored at once; by default as many as is fastest. The answer is
     None where the learner gave no number at all: it has no answer yet.
     """
     marks: list[Marks] = []
     answered = False
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
-    size = min(batch, max(1, MOST_SCORES // len(question.first)))
+    size = batch or batch_size(stream.data.x_test, len(question.first))
     for given in stream.test_batches(size, tasks=chosen, subsample=subsample):
         scores = learner.score(given.x, given.task) if question.is_given else learner.score(given.x)
         scores = _checked(scores, len(given.y), len(question.first))
@@ -154,6 +156,18 @@ def evaluate(
             " The stream's test_batches must give each sample once."
         )
     return counts if answered else None
+
+
+def batch_size(x: NDArray[Any], n_classes: int) -> int:
+    """How many test samples are scored at once: many small ones, fewer of large ones or with many classes.
+
+    >>> batch_size(np.empty((0, 8, 8), np.uint8), 10), batch_size(np.empty((0, 3, 32, 32), np.uint8), 100)
+    (4096, 512)
+    """
+    a_sample = max(1, math.prod(x.shape[1:]) * x.itemsize)
+    fitting = max(512, min(MOST_BYTES // a_sample, LARGEST_BATCH))
+    # A power of two: what is left over after whole pieces costs a network nearly as much as a piece.
+    return 1 << (min(fitting, max(1, MOST_SCORES // n_classes)).bit_length() - 1)
 
 
 def expected_sizes(stream: Stream, columns: int | None = None, subsample: int | None = None) -> Ints:

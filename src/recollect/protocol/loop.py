@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import UsageError
-from recollect.protocol.counting import BATCH, Counting
+from recollect.protocol.counting import Counting
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row
 
@@ -46,7 +46,7 @@ class Moment:
 class Examiner(Protocol):
     """Evaluates a learner and makes the row: by counting right answers, or by scoring a detector."""
 
-    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int) -> Row:
+    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """One evaluation."""
 
 
@@ -57,7 +57,7 @@ def iter_protocol(
     seed: int,
     plan: Plan = EVERYTHING,
     start: Place | None = None,
-    test_batch: int = BATCH,
+    test_batch: int | None = None,
     target: Target | str | None = None,
 ) -> Iterator[Row]:
     """Run the learner through the stream and give each row when it has been evaluated.
@@ -129,7 +129,7 @@ def walk(
     seed: int,
     plan: Plan,
     place: Place | None,
-    test_batch: int,
+    test_batch: int | None,
     meter: Meter,
 ) -> Iterator[tuple[Row, Place]]:
     """The loop itself: each row with the place to go on from after it."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
 from recollect.protocol import checkpoint
-from recollect.protocol.counting import BATCH
 from recollect.protocol.loop import EVERYTHING, Place, examiner_of, planned, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
@@ -52,7 +51,7 @@ def iter_run(
     config: Mapping[str, Any] | None = None,
     plan: Plan = EVERYTHING,
     experiment: str | None = None,
-    test_batch: int = BATCH,
+    test_batch: int | None = None,
     target: Target | str | None = None,
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.

@@ -52,7 +52,7 @@ class Scoring:
     stream: Stream
     target: Target
 
-    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int) -> Row:
+    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """Evaluate the detector on every concept, or on those seen so far; a concept is one batch."""
         T = len(self.stream.tasks)
         last = T if plan.columns == "all" or moment.current < 0 else moment.current + 1
