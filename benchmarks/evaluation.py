@@ -128,8 +128,8 @@ def main() -> None:
         " one thread, processor time, best round.",
         "",
         "Evaluation gives all columns, the restricted counts of every m, the masked counts and where errors went.",
-        "Plain is the network itself on float tensors made beforehand, at its best batch size: evaluation is to cost at",
-        "most 1.05 of it. Forward is the learner's scores alone, from the bytes of the images (batch norm folded,",
+        "Plain is the network itself on float tensors made beforehand, at its best batch size: evaluation is to cost",
+        "at most 1.05 of it. Forward is the learner's scores alone, from the bytes of the images (batch norm folded,",
         "channels last; an MLP with a sample a column), in evaluation's own batches.",
         "",
         "| network and stream | evaluation / plain | plain batch | evaluation / forward | 1 + counting / forward |"
