@@ -25,12 +25,12 @@ demo: $(READY)  ## run the demo and write a report
 
 test: check unit  ## everything: the checks, then the tests
 
-check: $(READY)  ## style, types, layers, examples in docstrings and README, generated docs
+check: $(READY)  ## style, types, layers, examples in docstrings, README and guides, generated docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest --doctest-modules src --doctest-glob='README.md' README.md
+	$(BIN)/pytest --doctest-modules src --doctest-glob='*.md' README.md docs/experiments.md docs/streams.md docs/anomaly.md
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python results/make_tables.py --check
 
