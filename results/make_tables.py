@@ -1,6 +1,8 @@
-"""Writes README.md from the runs beside it: one table a stream, means with 95 % intervals over seeds.
+"""Writes README.md from the runs beside it, one table a stream, and the tables of them in docs/michel2023.md.
 
-python results/make_tables.py            # with --check: exit 1 if README.md is not what the runs give
+Means with 95 % intervals over seeds.
+
+python results/make_tables.py            # with --check: exit 1 if a page is not what the runs give
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ HEAD = """# Finished experiments
 Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is
 written by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with 95 %
 t intervals; n is the number of seeds, rows that of the evaluations."""
+SPLIT_IN_DOCS = ("cifar100", "tiny-imagenet")
 RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
 ABOUT = {
     "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000,"
@@ -62,10 +65,11 @@ def cell(members: Group, metric: str) -> str:
     return value if math.isnan(float(made.low)) else f"{value} [{low}, {high}]"
 
 
-def table(folder: Path) -> str:
+def table(folder: Path, columns: dict[str, str] | None = None) -> str:
     """One line a learner."""
     runs = [run for run in load(folder) if run.status == "finished"]
-    columns = CONCEPTS if runs[0].scenario and runs[0].scenario.startswith("concept") else CLASSES
+    if columns is None:
+        columns = CONCEPTS if runs[0].scenario and runs[0].scenario.startswith("concept") else CLASSES
     lines = [f"| learner | n | rows | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
     for members in group(runs):
         cells = " | ".join(cell(members, metric) for metric in columns.values())
@@ -74,15 +78,31 @@ def table(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def readme() -> str:
+    """All experiments, a table each."""
     parts = [HEAD]
     for folder in sorted(path for path in HERE.iterdir() if path.is_dir()):
         parts += [f"## {folder.name}", ABOUT[folder.name], table(folder)]
-    text = "\n\n".join(parts) + "\n"
-    page = HERE / "README.md"
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if page.exists() and page.read_text(encoding="utf-8") == text else f"{page.name} is not up to date.")
-    page.write_text(text, encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
+
+
+def with_splits(page: str) -> str:
+    """The page with the split of forgetting between its marks, an experiment each."""
+    for name in SPLIT_IN_DOCS:
+        head, mark, rest = page.partition(f"<!-- split of results/{name} -->\n")
+        columns = {short: CLASSES[short] for short in ("AF", "lost", "confusion")}
+        page = head + mark + table(HERE / name, columns) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
+    return page
+
+
+def main() -> None:
+    guide = HERE.parent / "docs" / "michel2023.md"
+    pages = {HERE / "README.md": readme(), guide: with_splits(guide.read_text(encoding="utf-8"))}
+    for page, text in pages.items():
+        if "--check" not in sys.argv[1:]:
+            page.write_text(text, encoding="utf-8")
+        elif not page.exists() or page.read_text(encoding="utf-8") != text:
+            sys.exit(f"{page.name} is not up to date: python results/make_tables.py")
 
 
 if __name__ == "__main__":
