@@ -37,6 +37,7 @@ _EXTRAS = {
     "pandas": "pandas",
     "pooch": "data",
     "pydantic": "run",
+    "ray": "ray",
     "sklearn": "sklearn",
     "torch": "torch",
     "xarray": "xarray",

@@ -16,7 +16,7 @@ import pytest
 from recollect.experiments.bundles import MOST, bundles
 from recollect.experiments.file import parse
 from recollect.experiments.grid import Job, build_stream, grid
-from recollect.experiments.pool import _Team
+from recollect.experiments.pool import _LocalTeam
 from recollect.experiments.running import run_experiment
 from recollect.experiments.worker import Report, run_bundle, run_job
 from recollect.learners import Setting, batched, make_learner
@@ -179,7 +179,7 @@ def test_an_experiment_of_bundles_on_workers(tmp_path: Path, together: list[byte
 def test_a_dead_worker_takes_its_runs_along_once(tmp_path: Path) -> None:
     """Each is resumed alone; the one whose worker dies again has failed, the others have not."""
     jobs = jobs_of(tmp_path)
-    team = _Team([], 1)
+    team = _LocalTeam([], 1)
     dead = dead_worker(jobs)
     team.workers = [dead]
     assert [(job.name, report.kind) for job, report in team.hear(dead)] == [(job.name, "died") for job in jobs]
@@ -191,9 +191,9 @@ def test_a_dead_worker_takes_its_runs_along_once(tmp_path: Path) -> None:
 
 
 def dead_worker(jobs: Sequence[Job]) -> Any:
-    def gone() -> None:
-        raise EOFError
-
-    pipe = SimpleNamespace(recv=gone)
-    process = SimpleNamespace(exitcode=-9)
-    return SimpleNamespace(pipe=pipe, process=process, jobs={job.name: job for job in jobs}, stop=lambda at_once: None)
+    return SimpleNamespace(
+        jobs={job.name: job for job in jobs},
+        receive=lambda: None,
+        stop=lambda at_once: None,
+        cause_of_death=lambda: "exit code -9",
+    )

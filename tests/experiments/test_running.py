@@ -176,7 +176,7 @@ def test_the_command_killed_leaves_no_worker_and_goes_on(own_learners: Path, num
         assert "the same command goes on" in said
     (own_learners / "own_learners.py").write_text(LEARNERS)
     lock = own_learners / "out/demo/slow-toy-s0/.lock"
-    worker = int(lock.read_text()) if lock.exists() else 0
+    worker = int(lock.read_text().split()[0]) if lock.exists() else 0
     while worker and os.path.exists(f"/proc/{worker}"):
         assert time.monotonic() < deadline, "the worker outlives the command"
         time.sleep(0.02)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import platform
 import subprocess
 import sys
 
@@ -31,7 +32,7 @@ def test_another_process_is_named(tmp_path):
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
-        with pytest.raises(RecollectError, match=rf"Another process \(id {other.pid}\)"):
+        with pytest.raises(RecollectError, match=rf"Another process \(id {other.pid} on "):
             Lock(tmp_path)
         other.communicate()
 
@@ -59,3 +60,11 @@ def test_where_there_are_no_locks_recording_goes_on_with_a_warning(tmp_path, mon
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.warns(UserWarning, match="no locks"):
         Lock(tmp_path).release()
+
+
+def test_a_lock_left_by_another_host_is_not_taken_in_silence(tmp_path):
+    (tmp_path / ".lock").write_text("4711 on elsewhere\n")
+    with pytest.warns(UserWarning, match="4711 on elsewhere"):
+        held = Lock(tmp_path)
+    assert (tmp_path / ".lock").read_text() == f"{os.getpid()} on {platform.node()}\n"
+    held.release()

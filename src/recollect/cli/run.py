@@ -16,6 +16,15 @@ def run(
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", help="Worker processes; by default one a core.")
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Run on Ray: local (started and stopped with the experiment), or a cluster whose machines share the"
+            " folders: auto, HOST:PORT, ray://HOST:PORT.",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Folder with the data sets; else RECOLLECT_DATA, else the cache."),
@@ -43,7 +52,7 @@ def run(
         typer.echo(cost_table(grid(asked, out, data)))
         return
     try:
-        outcome = run_experiment(asked, out, data=data, workers=workers)
+        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray)
     except KeyboardInterrupt:
         typer.echo("interrupted; the same command goes on from the last finished rows", err=True)
         raise typer.Exit(130) from None

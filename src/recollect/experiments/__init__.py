@@ -1,4 +1,4 @@
-"""Experiments: learners x streams x seeds, each a run folder of its own, on local worker processes."""
+"""Experiments: learners x streams x seeds, each a run folder of its own, on local worker processes or on Ray."""
 
 from recollect.experiments.file import Experiment, LearnerEntry, StreamEntry, parse, read
 from recollect.experiments.grid import Job, grid

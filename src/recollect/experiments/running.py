@@ -10,6 +10,7 @@ from recollect.experiments.file import Experiment
 from recollect.experiments.grid import Job, grid, is_finished, refuse_changed
 from recollect.experiments.pool import cores, run_jobs
 from recollect.experiments.progress import Progress
+from recollect.experiments.ray_pool import run_jobs_on_ray
 from recollect.experiments.worker import ERROR
 from recollect.runs.store import CHECKPOINT
 
@@ -43,10 +44,13 @@ def run_experiment(
     *,
     data: Path | str | None = None,
     workers: int | None = None,
+    ray: str | None = None,
     live: bool | None = None,
 ) -> Outcome:
-    """Run or resume an experiment on local worker processes (as many as there are cores).
+    """Run or resume an experiment on local worker processes (as many as there are cores), or on Ray.
 
+    `ray` is "local" (a Ray started for this experiment and stopped with it) or the address of a cluster whose
+    machines share `out`: "auto", "HOST:PORT", "ray://HOST:PORT". Where a run is made changes nothing in it.
     Before anything starts, the data are found and every run folder that exists is compared with the
     experiment; one that was begun with another configuration is a UsageError, and nothing is touched.
     """
@@ -60,8 +64,11 @@ def run_experiment(
     names = {job.name for job in skipped}
     failures: list[Failure] = []
     todo = [job for job in jobs if job.name not in names]
+    reports = (
+        run_jobs(todo, cores() if workers is None else workers) if ray is None else run_jobs_on_ray(todo, ray, workers)
+    )
     with Progress(todo, live=live) as progress:
-        for job, report in run_jobs(todo, cores() if workers is None else workers):
+        for job, report in reports:
             progress.hear(job, report)
             if report.kind == "failed":
                 file = job.folder / ERROR

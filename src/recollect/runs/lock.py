@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
 import sys
 import warnings
 from pathlib import Path
@@ -17,7 +18,11 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 class Lock:
-    """Hold the file `.lock` in a folder, with the process id inside for whoever finds it taken."""
+    """Hold the file `.lock` in a folder, with the process id and the host inside for whoever finds it taken.
+
+    A lock that its owner left behind is free, and is taken. If the owner was on another host, that is said:
+    on some shared file systems locks do not reach across hosts, and the owner may be alive.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ".lock"
@@ -25,7 +30,8 @@ class Lock:
             self._handle = self._take()
         with contextlib.suppress(OSError):  # the id is only a courtesy
             os.ftruncate(self._handle, 0)
-            os.write(self._handle, f"{os.getpid()}\n".encode())
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, f"{os.getpid()} on {platform.node()}\n".encode())
 
     def release(self) -> None:
         """Give the run free; the file goes too."""
@@ -41,17 +47,26 @@ class Lock:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
                 if not _try_lock(handle):
-                    owner = os.read(handle, 32).decode("ascii", "replace").strip() or "unknown"
                     raise RecollectError(
-                        f"Another process (id {owner}) is writing the run in {self._path.parent}."
+                        f"Another process (id {_owner(handle) or 'unknown'}) is writing the run in {self._path.parent}."
                         " Wait for it, or give this run a folder of its own."
                     )
                 if self._is_current(handle):
+                    self._warn_of_another_host(_owner(handle))
                     return handle
             except BaseException:
                 os.close(handle)
                 raise
             os.close(handle)
+
+    def _warn_of_another_host(self, owner: str) -> None:
+        _, _, host = owner.partition(" on ")
+        if host and host != platform.node():
+            warnings.warn(
+                f"the run in {self._path.parent} was being written by the process {owner} and is now by {os.getpid()}"
+                f" on {platform.node()}: take care that the other one has ended",
+                stacklevel=2,
+            )
 
     def _is_current(self, handle: int) -> bool:
         """Is the locked file still the one in the folder? Its last owner may just have removed it."""
@@ -60,6 +75,12 @@ class Lock:
         except FileNotFoundError:
             return False
         return os.path.samestat(there, os.fstat(handle))
+
+
+def _owner(handle: int) -> str:
+    """Who wrote the lock file: `ID on HOST`, the id alone if it was an earlier version, or nothing."""
+    os.lseek(handle, 0, os.SEEK_SET)
+    return os.read(handle, 300).decode("utf-8", "replace").strip()
 
 
 def _try_lock(handle: int) -> bool:

@@ -1,0 +1,226 @@
+"""Workers on Ray: an actor a worker, on this machine or on a cluster whose machines share the folder of the runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from recollect.errors import MissingExtra, RecollectError, UsageError
+from recollect.experiments.bundles import Bundle
+from recollect.experiments.grid import Job, is_finished
+from recollect.experiments.pool import cores, environment
+from recollect.experiments.team import ONE_THREAD, Team, Worker
+from recollect.experiments.worker import Report, run_bundle
+
+LOCAL = "local"
+AUTO = "auto"
+
+# Jobs and reports are small; this is about the least that Ray accepts.
+_OBJECT_STORE = 80 * 2**20
+# In seconds: for a port to open, for a cluster to take us in, and for a network file system, which may
+# remember for a minute that a file was not there, to show what another machine has written.
+_TO_OPEN = 5.0
+_TO_CONNECT = 60.0
+_TO_APPEAR = 90.0
+# How Ray words that an actor could not be made: its module cannot be imported there.
+_NEVER_BEGAN = "error raised in its creation task"
+
+
+def run_jobs_on_ray(
+    jobs: Iterable[Job], address: str, workers: int | None = None
+) -> Generator[tuple[Job, Report], None, None]:
+    """Run jobs on Ray, with the contract of `pool.run_jobs`; by default on all the CPUs that Ray has.
+
+    `address` is "local" (a Ray of our own on this machine, stopped at the end), "auto", "HOST:PORT" or
+    "ray://HOST:PORT". In a process that is connected to Ray already, "auto" is that connection.
+    """
+    all_jobs = list(jobs)
+    if not all_jobs:
+        return
+    ray = _import_ray()
+    with _connected(ray, address, workers):
+        size = _cpus(ray, address) if workers is None else workers
+        with contextlib.closing(_RayTeam(ray, all_jobs, size).run()) as reports:  # before Ray is left
+            for job, report in reports:
+                if report.kind in ("row", "finished"):
+                    _refuse_unshared(job, finished=report.kind == "finished")
+                yield job, report
+
+
+class Actor:
+    """What runs in a worker process of Ray: `begin` a bundle, then `hear` until all its jobs have ended.
+
+    The bundle is run in a thread, and each call waits for one report; so calls never overlap.
+    """
+
+    def __init__(self, home: str) -> None:
+        with contextlib.suppress(OSError):  # where it exists, a relative path to data means what the user meant
+            os.chdir(home)
+        self._told: queue.SimpleQueue[tuple[str, Report]] = queue.SimpleQueue()
+
+    def begin(self, bundle: Bundle) -> tuple[str, Report]:
+        """Start a bundle and give its first report."""
+        threading.Thread(target=self._work, args=(bundle,), daemon=True).start()
+        return self.hear()
+
+    def hear(self) -> tuple[str, Report]:
+        """The next report with its job's name."""
+        return self._told.get()
+
+    def _work(self, bundle: Bundle) -> None:
+        try:
+            run_bundle(bundle, lambda job, report: self._told.put((job.name, report)))
+        except BaseException:  # die as a local worker would, or the jobs that are left would be awaited for ever
+            traceback.print_exc()
+            os._exit(1)
+
+
+class _RayWorker(Worker):
+    def __init__(self, ray: Any) -> None:
+        super().__init__()
+        self.ray = ray
+        hired = ray.remote(num_cpus=1, max_restarts=0, runtime_env={"env_vars": ONE_THREAD})(Actor)
+        self.actor = hired.remote(os.getcwd())
+        self.telling: Any = None  # the report that is awaited
+        self.cause = ""
+
+    def give(self, bundle: Bundle) -> None:
+        self.telling = self.actor.begin.remote(tuple(map(_absolute, bundle)))
+
+    def awaited(self) -> Any:
+        if self.telling is None:
+            self.telling = self.actor.hear.remote()
+        return self.telling
+
+    def receive(self) -> tuple[str, Report] | None:
+        awaited, self.telling = self.telling, None
+        try:
+            told: tuple[str, Report] = self.ray.get(awaited)
+        except self.ray.exceptions.RayError as error:
+            self.cause = shorten(str(error).strip().splitlines()[-1], 200)
+            if isinstance(error, self.ray.exceptions.RayTaskError) or _NEVER_BEGAN in str(error):
+                raise RecollectError(
+                    f"A worker on Ray cannot work: {self.cause.rstrip('.')}. All machines of the cluster need the same"
+                    " Python environment as this one, with recollect, the learners' libraries and your own modules."
+                ) from None
+            return None
+        return told
+
+    def stop(self, at_once: bool) -> None:
+        self.ray.kill(self.actor)
+
+    def cause_of_death(self) -> str:
+        return self.cause
+
+
+class _RayTeam(Team[_RayWorker]):
+    def __init__(self, ray: Any, jobs: Sequence[Job], size: int) -> None:
+        super().__init__(jobs, size)
+        self.ray = ray
+
+    def hire(self) -> _RayWorker:
+        return _RayWorker(self.ray)
+
+    def ready(self, busy: Sequence[_RayWorker]) -> Iterable[_RayWorker]:
+        awaited = {worker.awaited(): worker for worker in busy}
+        ready, _ = self.ray.wait(list(awaited), num_returns=1)
+        return [awaited[told] for told in ready]
+
+
+def _absolute(job: Job) -> Job:
+    """The job as a process with another working folder needs it."""
+    data = None if job.data is None else Path(os.path.abspath(job.data))
+    return replace(job, folder=Path(os.path.abspath(job.folder)), data=data)
+
+
+def _refuse_unshared(job: Job, *, finished: bool) -> None:
+    """Raise RecollectError if what a worker says that it has written does not appear here."""
+    deadline = time.monotonic() + _TO_APPEAR
+    while not (is_finished(job) if finished else (job.folder / "run.json").exists()):
+        if time.monotonic() > deadline:
+            raise RecollectError(
+                f"A worker on Ray has written {job.folder / 'run.json'}, but what it wrote is not seen on this machine:"
+                " the folder of the runs is not shared. All machines of the cluster must see it at the same path. Give"
+                " a folder on shared storage (-o), or run without --ray."
+            )
+        time.sleep(0.2)
+
+
+def _import_ray() -> Any:
+    try:
+        return import_module("ray")
+    except ImportError:
+        raise MissingExtra.of("ray", "ray") from None
+
+
+@contextlib.contextmanager
+def _connected(ray: Any, address: str, workers: int | None) -> Iterator[None]:
+    if ray.is_initialized():
+        if address != AUTO:
+            raise UsageError(f"This process is connected to a Ray cluster already; take {AUTO!r}, not {address!r}.")
+        yield
+        return
+    if address == LOCAL:
+        with environment({"RAY_USAGE_STATS_ENABLED": "0"}):  # nothing is sent to anybody
+            ray.init(
+                LOCAL,
+                num_cpus=workers or cores(),
+                object_store_memory=_OBJECT_STORE,
+                include_dashboard=False,
+                logging_level="ERROR",
+            )
+    else:
+        _refuse_silent(address)
+        ray.init(address, logging_level="ERROR")
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _refuse_silent(address: str) -> None:
+    """Raise UsageError if no Ray answers; Ray itself would wait without end, and could not be interrupted."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    reason = ""
+    try:
+        if host and port.isdigit():
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_TO_OPEN).close()
+        script = "import sys, ray; ray.init(sys.argv[1], logging_level='ERROR', log_to_driver=False)"
+        asked = subprocess.run(
+            [sys.executable, "-c", script, address], capture_output=True, text=True, timeout=_TO_CONNECT
+        )
+        if asked.returncode == 0:
+            return
+        reason = shorten((asked.stderr.strip().splitlines() or ["no reason given"])[-1], 300)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except subprocess.TimeoutExpired:
+        reason = f"no answer in {_TO_CONNECT:.0f} seconds"
+    raise UsageError(
+        f"No Ray cluster answers at {address!r} ({reason.rstrip('.')}). Expected local, auto, HOST:PORT or"
+        " ray://HOST:PORT; start a cluster with `ray start --head`, or take --ray local, which needs none. If the"
+        " cluster asks for a token, set RAY_AUTH_MODE=token here too."
+    )
+
+
+def _cpus(ray: Any, address: str) -> int:
+    cpus = int(ray.cluster_resources().get("CPU", 0))
+    if cpus < 1:
+        raise RecollectError(
+            f"The Ray cluster at {address!r} has no CPU now. Wait for its machines, or say how many workers should be"
+            " asked for (--workers)."
+        )
+    return cpus

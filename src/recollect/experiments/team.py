@@ -1,0 +1,123 @@
+"""A team of workers, wherever they are: who gets which bundle, and what becomes of the runs of a dead one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+from recollect.experiments.bundles import Bundle, bundles
+from recollect.experiments.grid import Job
+from recollect.experiments.worker import Report
+
+# Two threads in one process are slower than two processes; libraries read these when they are loaded.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+_DEATHS = 2
+
+
+class Worker(ABC):
+    """A process that runs one bundle at a time and tells of every row; `jobs` are those under way, by name."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Job] = {}
+
+    @abstractmethod
+    def give(self, bundle: Bundle) -> None:
+        """Let it begin a bundle; that it is dead is found out later, by `receive`."""
+
+    @abstractmethod
+    def receive(self) -> tuple[str, Report] | None:
+        """A job's name and what is told of it; None of a worker that is gone."""
+
+    @abstractmethod
+    def stop(self, at_once: bool) -> None:
+        """End it; `at_once` in the middle of a run, which goes on from its last row when it is run again."""
+
+    @abstractmethod
+    def cause_of_death(self) -> str:
+        """Why it is gone, in a few words; asked after `stop`."""
+
+
+W = TypeVar("W", bound=Worker)
+
+
+class Team(ABC, Generic[W]):
+    """The workers, the bundles that wait, and how often each job's worker has died."""
+
+    def __init__(self, jobs: Iterable[Job], size: int, *, together: bool = True) -> None:
+        all_jobs = list(jobs)
+        self.size = max(1, size)
+        self.waiting = deque(bundles(all_jobs, self.size) if together else [(job,) for job in all_jobs])
+        self.workers: list[W] = []
+        self.deaths: dict[str, int] = {}
+
+    @abstractmethod
+    def hire(self) -> W:
+        """A new worker."""
+
+    @abstractmethod
+    def ready(self, busy: Sequence[W]) -> Iterable[W]:
+        """Wait until one of the busy workers has something to tell, and give those who have."""
+
+    def run(self) -> Generator[tuple[Job, Report], None, None]:
+        """Run all bundles and give every report with its job as it comes; closing it kills the workers."""
+        try:
+            while True:
+                yield from self.assign()
+                busy = [worker for worker in self.workers if worker.jobs]
+                if not busy:
+                    break
+                for worker in self.ready(busy):
+                    yield from self.hear(worker)
+        except BaseException:
+            self.disband(at_once=True)
+            raise
+        self.disband(at_once=False)
+
+    def assign(self) -> Iterator[tuple[Job, Report]]:
+        """Give a bundle to everyone who is free, hiring up to the size of the team."""
+        free = [worker for worker in self.workers if not worker.jobs]
+        while self.waiting and (free or len(self.workers) < self.size):
+            if not free:
+                free.append(self.hire())
+                self.workers.append(free[-1])
+            bundle = self.waiting.popleft()
+            worker = free.pop()
+            worker.jobs = {job.name: job for job in bundle}
+            worker.give(bundle)
+            for job in bundle:
+                yield job, Report("started")
+
+    def hear(self, worker: W) -> Iterator[tuple[Job, Report]]:
+        """One report of a worker, or the news of its death."""
+        told = worker.receive()
+        if told is None:
+            yield from self._bury(worker)
+            return
+        name, report = told
+        job = worker.jobs[name]
+        if report.kind in ("finished", "failed"):
+            del worker.jobs[name]
+        yield job, report
+
+    def _bury(self, worker: W) -> Iterator[tuple[Job, Report]]:
+        self.workers.remove(worker)
+        worker.stop(at_once=True)
+        cause = worker.cause_of_death()
+        again: list[Bundle] = []
+        for job in worker.jobs.values():
+            self.deaths[job.name] = self.deaths.get(job.name, 0) + 1
+            if self.deaths[job.name] < _DEATHS:
+                again.append((job,))  # alone: should it be the one that kills, it takes no others with it
+                yield job, Report("died", message=f"its worker process died ({cause})")
+            else:
+                message = f"its worker process died twice ({cause}); is there enough memory?"
+                yield job, Report("failed", message=message)
+        self.waiting.extendleft(reversed(again))
+
+    def disband(self, at_once: bool) -> None:
+        for worker in self.workers:
+            worker.stop(at_once)
