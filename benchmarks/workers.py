@@ -3,9 +3,9 @@
 Why: an experiment is many independent runs, so workers should multiply; and a stream of a thousand tasks must
 not need more memory than one of ten, but for the record itself.
 
-Workers: one experiment (split digits, ER) on one worker and on two, interleaved; the time is from the first
-started run to the last finished one, with the workers warm (each has imported torch in a run before). As many
-runs are timed on both sides, an even number, or the last run of two workers would be waited for by an idle one.
+Workers: one experiment (split digits, ER) on one worker and on two, interleaved; the time is from the moment when
+every worker has finished a run (and so has imported torch) to the last finished run. As many runs are timed on both
+sides, an even number, or the last run of two workers would be waited for by an idle one.
 Where other programs keep the cores busy, two processes cannot show their speed: the load is printed beside the
 ratio, and so is what the machine itself gives, two bare torch loops without Recollect side by side.
 
@@ -43,13 +43,10 @@ def seconds_a_run(workers: int, seeds: list[int], passes: int) -> tuple[float, f
     with tempfile.TemporaryDirectory() as place:
         text = EXPERIMENT.replace("SEEDS", str(seeds)).replace("PASSES", str(passes))
         jobs = grid(parse(text), place)
-        began, finished = 0.0, 0
-        for _, report in run_jobs(jobs, workers, together=False):
-            if report.kind == "finished":
-                finished += 1
-                if finished == workers:
-                    began = time.monotonic()
-        wall = time.monotonic() - began
+        finished = [
+            time.monotonic() for _, report in run_jobs(jobs, workers, together=False) if report.kind == "finished"
+        ]
+        wall = finished[-1] - finished[workers - 1]  # the workers' leaving is once, however many runs there are
         timings = [read_run(job.folder).timings for job in jobs]
         used = sum(value for each in timings for key, value in each.items() if key.endswith("_cpu_seconds"))
         return wall / (len(jobs) - workers), used / len(jobs)

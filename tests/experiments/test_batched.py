@@ -195,5 +195,6 @@ def dead_worker(jobs: Sequence[Job]) -> Any:
         jobs={job.name: job for job in jobs},
         receive=lambda: None,
         stop=lambda at_once: None,
+        join=lambda: None,
         cause_of_death=lambda: "exit code -9",
     )

@@ -59,6 +59,8 @@ class _LocalWorker(Worker):
         else:
             with contextlib.suppress(OSError):
                 self.pipe.send(None)
+
+    def join(self) -> None:
         self.process.join()
         self.pipe.close()
 

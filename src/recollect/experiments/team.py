@@ -34,11 +34,14 @@ class Worker(ABC):
 
     @abstractmethod
     def stop(self, at_once: bool) -> None:
-        """End it; `at_once` in the middle of a run, which goes on from its last row when it is run again."""
+        """Let it end; `at_once` in the middle of a run, which goes on from its last row when it is run again."""
+
+    def join(self) -> None:  # noqa: B027  (not every kind of worker has to be waited for)
+        """Wait until it has ended, after `stop`."""
 
     @abstractmethod
     def cause_of_death(self) -> str:
-        """Why it is gone, in a few words; asked after `stop`."""
+        """Why it is gone, in a few words; asked after `join`."""
 
 
 W = TypeVar("W", bound=Worker)
@@ -106,6 +109,7 @@ class Team(ABC, Generic[W]):
     def _bury(self, worker: W) -> Iterator[tuple[Job, Report]]:
         self.workers.remove(worker)
         worker.stop(at_once=True)
+        worker.join()
         cause = worker.cause_of_death()
         again: list[Bundle] = []
         for job in worker.jobs.values():
@@ -121,3 +125,5 @@ class Team(ABC, Generic[W]):
     def disband(self, at_once: bool) -> None:
         for worker in self.workers:
             worker.stop(at_once)
+        for worker in self.workers:  # all of them take their time at once
+            worker.join()
