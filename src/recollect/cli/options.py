@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
@@ -83,13 +84,26 @@ class Inputs:
         runs = attach_joint(loaded)
         if self.lower_is_better:
             runs = tuple(replace(run, higher_is_better=False) for run in runs)
-        for note in dict.fromkeys(note for run in runs for note in run.notes):
+        for note in dict.fromkeys((*(note for run in runs for note in run.notes), *_unfinished(runs))):
             say(note)
         return runs
 
     def groups(self, paths: Sequence[Path]) -> tuple[Group, ...]:
         """Read every path and sort the runs into groups over seeds."""
         return group(self.runs(paths))
+
+
+def _unfinished(runs: Sequence[Run]) -> list[str]:
+    """That runs failed or are not finished, the first few by name: their numbers are missing or of a part."""
+    notes = []
+    for status, words in (("failed", "failed"), ("running", "is not finished")):
+        found = [run for run in runs if run.status == status]
+        for run in found[:3]:
+            why = f": {shorten(run.error, 160)}" if run.error else ""
+            notes.append(f"{run.name} {words}, {len(run.rows)} rows{why}")
+        if len(found) > 3:
+            notes.append(f"{len(found) - 3} more runs: {status}")
+    return notes
 
 
 Paths = Annotated[

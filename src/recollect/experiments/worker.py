@@ -15,7 +15,8 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 from recollect.experiments.grid import Job, build_stream, is_finished, refuse_changed, write_config
-from recollect.protocol import iter_run
+from recollect.protocol import describe, iter_run
+from recollect.protocol.saved import record_failure
 from recollect.runs.run import Row
 from recollect.runs.seeds import derive
 
@@ -60,7 +61,8 @@ def run_bundle(jobs: Sequence[Job], tell: Tell) -> None:
                 _finish(job, tell)
                 continue
             write_config(job)
-            made.append((job, *_make(job)))
+            stream = _stream(job)
+            made.append((job, stream, _learner(job, stream)))
         except Exception as error:
             _fail(job, error, tell)
     group = _group(made)
@@ -73,16 +75,24 @@ def run_bundle(jobs: Sequence[Job], tell: Tell) -> None:
             raise result
 
 
-def _make(job: Job) -> tuple[Stream, Learner]:
+def _stream(job: Job) -> Stream:
+    stream = build_stream(job.stream, job.stream_options, job.seed, job.data)
+    if job.stream_label == job.stream:
+        return stream
+    return replace(stream, name=job.stream_label)  # so that tables tell the streams of a file apart
+
+
+def _learner(job: Job, stream: Stream) -> Learner:
     from recollect.learners import Setting, make_learner
 
-    stream = build_stream(job.stream, job.stream_options, job.seed, job.data)
-    if job.stream_label != job.stream:
-        stream = replace(stream, name=job.stream_label)  # so that tables tell the streams of a file apart
-    learner = make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
-    return stream, learner
+    try:
+        return make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
+    except Exception as error:
+        record_failure(job.folder, describe(stream, **_described(job)), error)
+        raise
+    finally:
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)
 
 
 def _group(made: Sequence[tuple[Job, Stream, Learner]]) -> Group | None:
@@ -97,17 +107,7 @@ def _group(made: Sequence[tuple[Job, Stream, Learner]]) -> Group | None:
 
 
 def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
-    rows = iter_run(
-        learner,
-        stream,
-        job.folder,
-        name=job.learner_label,
-        seed=job.seed,
-        config=record_config(job),
-        plan=job.plan,
-        experiment=job.experiment,
-        target=job.target,
-    )
+    rows = iter_run(learner, stream, job.folder, **_described(job))
     try:
         for row in rows:
             tell(job, Report("row", row.step or 0, row.after, accuracy(row)))
@@ -115,6 +115,17 @@ def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
         _fail(job, error, tell)
     else:
         _finish(job, tell)
+
+
+def _described(job: Job) -> dict[str, Any]:
+    return {
+        "name": job.learner_label,
+        "seed": job.seed,
+        "config": record_config(job),
+        "plan": job.plan,
+        "experiment": job.experiment,
+        "target": job.target,
+    }
 
 
 def _fail(job: Job, error: Exception, tell: Tell) -> None:

@@ -177,6 +177,11 @@ class Member:
         self.queue: deque[Batch] = deque()
         self.spent = np.zeros(2)
 
+    @property
+    def alone(self) -> Finetune:
+        """The learner that it stands for."""
+        return self._alone
+
     def clock(self) -> tuple[float, float]:
         """Seconds and processor seconds of this job: without its waiting, with its share of the training."""
         wall, processor = _now() + self.spent

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,8 @@ def iter_run(
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
-        start, totals = _resume(saved, learner)
+        made_for = _made_for(learner, stream, seed)
+        start, totals = _resume(saved, learner, made_for)
         # A learner that shares its process with others' runs has a clock of its own.
         meter = Meter(totals, getattr(learner, "clock", None))
         try:
@@ -76,6 +77,7 @@ def iter_run(
                 signed = replace(row, extra={**row.extra, "state": checkpoint.digest(state)})
                 saved.append(signed)
                 content = {
+                    "made_for": made_for,
                     "rows": len(saved.rows),
                     "batch": place.batch,
                     "section": place.section,
@@ -93,6 +95,12 @@ def iter_run(
         saved.finish(timings=seconds, cost={**peaks, **kept}, notes=getattr(learner, "notes", ()))
 
 
+def record_failure(folder: Path | str, run: Run, error: Exception) -> None:
+    """Leave a record of a run that failed before its first row, so that whoever reads the runs hears of it."""
+    with RunFolder.open(folder, run) as saved:
+        saved.fail(f"{type(error).__name__}: {error}")
+
+
 def describe(
     stream: Stream,
     *,
@@ -104,6 +112,9 @@ def describe(
     target: Target | str | None = None,
 ) -> Run:
     """The record of a run that has not begun."""
+    for what, text in (("name of the learner", name), ("name of the stream", stream.name)):
+        if not isinstance(text, str) or not text:
+            raise UsageError(f"The {what} in a record is a text; got {text!r}.")
     return Run(
         learner=name,
         stream=stream.name,
@@ -148,20 +159,65 @@ def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
     return {task: row for task, row in places.items() if row < len(rows)}
 
 
-def _resume(saved: RunFolder, learner: Learner) -> tuple[Place | None, dict[str, float]]:
+def _made_for(learner: Learner, stream: Stream, seed: int) -> dict[str, Any]:
+    """What a checkpoint fits: the place in it counts batches, the state in it is of one kind of learner.
+
+    The record's header does not say these; a stream of other batches has the same fingerprint.
+    """
+    first = next(stream.batches(derive(seed).stream))
+    alone = getattr(learner, "alone", learner)  # of a learner that is trained together with others
+    options = getattr(alone, "options", None)
+    facts: dict[str, Any] = {
+        "batch": stream.batch,
+        "passes": stream.passes,
+        "number of batches": stream.n_batches,
+        "boundaries": stream.gives_boundaries,
+        "first batch of training samples": checkpoint.digest([first.x, first.y]),
+        "learner's kind": type(alone).__name__,
+    }
+    if is_dataclass(options) and not isinstance(options, type):
+        facts |= {f"option {one.name}": _said(getattr(options, one.name)) for one in fields(options)}
+    return facts
+
+
+def _said(value: Any) -> Any:
+    """An option as a checkpoint keeps it: a network or a function by its name."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_said(one) for one in value]
+    return getattr(value, "__qualname__", type(value).__qualname__)
+
+
+def _resume(saved: RunFolder, learner: Learner, made_for: Mapping[str, Any]) -> tuple[Place | None, dict[str, float]]:
     """Bring the folder and the learner to the last checkpoint; None is the beginning."""
     data = saved.read_checkpoint()
     if data is None:
         saved.keep_rows(0)
         return None, {}
-    content = checkpoint.decode(data)
     try:
+        content = checkpoint.decode(data)
         place = Place(content["batch"], content["section"])
         rows, state, totals = content["rows"], content["state"], content["totals"]
-    except KeyError as error:
+    except (UsageError, KeyError, TypeError) as error:
         raise UsageError(
-            f"The checkpoint in {saved.path} lacks {error}. Remove it, and the run starts from its first row."
+            f"The checkpoint in {saved.path} is damaged ({error}). Remove it, and the run starts from its first row."
         ) from None
+    _refuse_other(saved.path, content.get("made_for", {}), made_for)
+    if rows > len(saved.rows):
+        raise UsageError(
+            f"{saved.path} has {len(saved.rows)} rows and its checkpoint was made after {rows}: rows were taken away."
+            " Remove the checkpoint, and the run starts from its first row."
+        )
     saved.keep_rows(rows)
     learner.restore(state)
     return place, totals
+
+
+def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    what = next((what for what in wanted if what in there and there[what] != wanted[what]), None)
+    if what is not None:
+        raise UsageError(
+            f"The run in {path} was begun with another {what}: {there[what]!r}, and {wanted[what]!r} was asked for."
+            " Nothing was changed. Go on with the same, choose another folder, or remove that one to start again."
+        )

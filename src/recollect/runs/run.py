@@ -9,11 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.seeds import Seeds
 
+_WHOLE = int | np.integer
 SCENARIOS = (
     "class-incremental",
     "task-incremental",
@@ -91,6 +94,17 @@ class Plan:
     columns: str = "all"
     every: int | None = None
     subsample: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rows, int) or not all(isinstance(row, _WHOLE) for row in self.rows or ()):
+            raise UsageError(
+                f"A plan's rows are the tasks after which to evaluate, such as (4, 9); got {self.rows!r}."
+                " `recollect.protocol.spread(2, 10)` spreads 2 of them over 10 tasks."
+            )
+        for name in ("every", "subsample"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, _WHOLE) and value >= 1):
+                raise UsageError(f"{name} in a plan is a whole number of at least 1; got {value!r}.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
