@@ -102,3 +102,15 @@ def test_labels_that_give_one_folder_are_refused(tmp_path: Path) -> None:
 def test_a_plan_beyond_the_stream(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the stream has tasks 0 to 4"):
         grid(parse(TEXT[:-1] + ", plan: {rows: [7]}}"), tmp_path)
+
+
+def test_a_learner_that_needs_boundaries_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    text = "{name: d, streams: [{name: digits, tasks: 5, blurry: 0.1}], learners: [er, ewc], seeds: 1}"
+    with pytest.raises(UsageError, match="'ewc' does its work at the end of a task"):
+        grid(parse(text), tmp_path)
+
+
+def test_a_file_where_the_runs_should_go_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(UsageError, match=r"taken is a file\. Give another folder"):
+        grid(parse("{name: d, streams: [digits], learners: [random], seeds: 1}"), tmp_path / "taken")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ from pydantic import (
 from recollect.errors import MissingExtra, UsageError
 
 Whole = Annotated[StrictInt, Field(ge=1)]
+MOST_SEEDS = 10_000
 # What make_stream takes that an experiment file does not say: the folder of the data is the machine's matter.
 _NOT_IN_FILE = frozenset({"name", "data"})
 _LABELLED = {
@@ -62,9 +64,17 @@ class PlanEntry(_Model):
     """
 
     columns: Literal["all", "seen"] = "all"
-    rows: Whole | list[Annotated[StrictInt, Field(ge=0)]] | None = None
+    rows: StrictInt | list[StrictInt] | None = None
     every: Whole | None = None
     subsample: Whole | None = None
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _rows(cls, given: Any) -> Any:
+        many, some = _is_whole(given, 1), isinstance(given, list) and given and all(_is_whole(row, 0) for row in given)
+        if given is None or many or some:
+            return given
+        raise ValueError(f"how many evaluations (at least 1), or a list of tasks from 0, such as [4, 9]; got {given!r}")
 
 
 class LearnerEntry(_Model):
@@ -110,15 +120,37 @@ class Experiment(_Model):
     target: StrictStr | None = None
     device: StrictStr = "auto"
 
+    @field_validator("streams", "learners", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        if isinstance(given, list | tuple):
+            return given
+        raise ValueError(f"a list, such as [{given if isinstance(given, str) else '...'}]; got {given!r}")
+
+    @field_validator("plan", mode="before")
+    @classmethod
+    def _mapping(cls, given: Any) -> Any:
+        if isinstance(given, Mapping | PlanEntry):
+            return given
+        raise ValueError(f"a mapping, such as {{rows: 5, columns: seen}}; got {given!r}")
+
+    @field_validator("device")
+    @classmethod
+    def _device(cls, given: str) -> str:
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", given):
+            raise ValueError(f"one of auto, cpu, cuda, cuda:N, mps; got {given!r}")
+        return given
+
     @field_validator("seeds", mode="before")
     @classmethod
     def _seeds(cls, given: Any) -> Any:
-        if isinstance(given, int) and not isinstance(given, bool):
-            if given < 1:
-                raise ValueError(f"seeds is how many (at least 1), or a list such as [41, 42]; got {given}")
+        if _is_whole(given, 1) and given <= MOST_SEEDS:
             return tuple(range(given))
-        if not isinstance(given, list | tuple) or not given:
-            raise ValueError(f"seeds is how many (at least 1), or a list such as [41, 42]; got {given!r}")
+        negative = isinstance(given, list | tuple) and any(isinstance(seed, int) and seed < 0 for seed in given)
+        if not isinstance(given, list | tuple) or not given or negative:
+            raise ValueError(
+                f"seeds is how many (1 to {MOST_SEEDS:,}), or a list of whole numbers from 0, such as [41, 42]; got {given!r}"
+            )
         if len(set(map(repr, given))) < len(given):
             raise ValueError(f"a seed counts once; got {list(given)}")
         return tuple(given)
@@ -222,6 +254,10 @@ def _explain(error: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
     got = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
     return f"{place}: {message}{got}." if place else f"{message}{got}."
+
+
+def _is_whole(value: Any, low: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= low
 
 
 def _refuse_unknown(given: Iterable[str], known: Iterable[str], inside: str, also: tuple[str, ...] = ()) -> None:

@@ -82,6 +82,9 @@ class _Sizes:
 def grid(experiment: Experiment, out: Path | str = "runs", data: Path | str | None = None) -> list[Job]:
     """All runs of an experiment, seed by seed, so that what is finished first can be compared first."""
     place = Path(out) / folder_name(experiment.name)
+    file = next((path for path in (Path(out), place) if path.exists() and not path.is_dir()), None)
+    if file is not None:
+        raise UsageError(f"The runs go into the folder {place}, and {file} is a file. Give another folder (-o).")
     sizes = _Sizes(None if data is None else Path(data))
     jobs = [
         _job(experiment, learner, stream, seed, place, sizes)
@@ -174,11 +177,11 @@ def _job(
 def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Stream) -> None:
     """Find a target or a learner that is not for this kind of stream now, not when its turn comes."""
     from recollect.learners import LEARNERS
-    from recollect.learners.registry import refuse_kind
+    from recollect.learners.registry import refuse_misfit
 
     examiner_of(stream, experiment.target)
     if learner.name in LEARNERS:
-        refuse_kind(LEARNERS[learner.name], stream.kind)
+        refuse_misfit(LEARNERS[learner.name], stream.kind, gives_boundaries=stream.gives_boundaries)
 
 
 def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:

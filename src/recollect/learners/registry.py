@@ -184,12 +184,7 @@ def make_learner(
             f"There is no learner named {name!r}; the nearest is {near[0]!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
-    refuse_kind(card, setting.kind)
-    if card.needs_boundaries and not setting.gives_boundaries:
-        raise UsageError(
-            f"The learner {name!r} does its work at the end of a task, and this scenario tells no boundaries."
-            " Use one that needs none (such as 'er'), or a scenario with boundaries."
-        )
+    refuse_misfit(card, setting.kind, gives_boundaries=setting.gives_boundaries)
     if card.extra is not None and find_spec("torch") is None:
         raise MissingExtra.of("torch", card.extra)
     chosen = options.read(card.options, name, config or {})
@@ -197,13 +192,18 @@ def make_learner(
     return learner
 
 
-def refuse_kind(card: LearnerCard, kind: str) -> None:
-    """Raise UsageError if streams of this kind are not for this learner."""
+def refuse_misfit(card: LearnerCard, kind: str, *, gives_boundaries: bool) -> None:
+    """Raise UsageError if streams of this kind, or without told boundaries, are not for this learner."""
     if kind != card.kind:
         fitting = [other.name for other in LEARNERS.values() if other.kind == kind]
         raise UsageError(
             f"The learner {card.name!r} is for {card.kind}, and the stream asks for {kind}. For that there are:"
             f" {', '.join(fitting)}."
+        )
+    if card.needs_boundaries and not gives_boundaries:
+        raise UsageError(
+            f"The learner {card.name!r} does its work at the end of a task, and this scenario tells no boundaries."
+            " Use one that needs none (such as 'er'), or a scenario with boundaries."
         )
 
 
