@@ -149,7 +149,8 @@ class Experiment(_Model):
         negative = isinstance(given, list | tuple) and any(isinstance(seed, int) and seed < 0 for seed in given)
         if not isinstance(given, list | tuple) or not given or negative:
             raise ValueError(
-                f"seeds is how many (1 to {MOST_SEEDS:,}), or a list of whole numbers from 0, such as [41, 42]; got {given!r}"
+                f"seeds is how many (at least 1, at most {MOST_SEEDS:,}), or a list such as [41, 42], from 0 on;"
+                f" got {given!r}"
             )
         if len(set(map(repr, given))) < len(given):
             raise ValueError(f"a seed counts once; got {list(given)}")
