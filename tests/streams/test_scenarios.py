@@ -60,6 +60,21 @@ def test_domains_have_all_classes_and_transform_train_and_test_alike():
         assert sorted(map(bytes, test.x[test.task == k])) == sorted(map(bytes, mine))
 
 
+def test_the_tests_of_one_domain_are_transformed_as_in_the_mixed_test_set():
+    x, y = (np.arange(120.0) ** 2 % 97).reshape(10, 3, 4), [0, 1] * 5
+    for options in ({"tasks": 3}, {"domain": "rotations", "angles": [0, 45, 90]}, {"tasks": 2, "standardize": True}):
+        stream = stream_from_arrays(x, y, x, y, scenario="domain-incremental", class_order="natural", **options)
+        (mixed,) = stream.test_batches()
+        for k in range(len(stream.tasks)):
+            whole, labels = stream.test_of(k)
+            assert sorted(map(bytes, whole)) == sorted(map(bytes, mixed.x[mixed.task == k]))
+            assert labels.tolist() == y
+            part, _ = stream.test_of(k, subsample=4)
+            assert len(part) == 4
+            assert {*map(bytes, part)} < {*map(bytes, whole)}
+        assert not np.array_equal(stream.test_of(0)[0], stream.test_of(1)[0])
+
+
 def test_domains_are_drawn_from_their_own_seed():
     stream = toy(tasks=3, scenario="domain-incremental", domain_seed=7)
     assert [task.transform for task in stream.tasks] == [None, Permutation(7, 1), Permutation(7, 2)]
