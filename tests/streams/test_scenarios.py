@@ -32,6 +32,18 @@ def test_class_order_natural_given_and_seeded():
     assert len(orders) == 4
 
 
+def test_options_may_be_numpy_s():
+    order = np.arange(9, -1, -1)
+    given = toy(tasks=np.int64(5), batch=np.uint8(4), class_order=order, subset={"train": np.int32(3)})
+    same = toy(tasks=5, batch=4, class_order=order.tolist(), subset={"train": 3})
+    assert given.fingerprint == same.fingerprint
+    assert (given.n_batches, type(given.batch)) == (same.n_batches, int)
+    assert toy(tasks=5, class_order=[*order]).fingerprint == toy(tasks=5, class_order=order).fingerprint
+    assert toy(classes_per_task=np.array([6, 4])).fingerprint == toy(classes_per_task=[6, 4]).fingerprint
+    turned = toy(angles=np.array([0, 90]), scenario="domain-incremental", domain="rotations")
+    assert turned.tasks[1].transform == Rotation(90.0)
+
+
 def test_scenarios_tell_what_they_tell():
     told = {}
     for scenario in ("class-incremental", "task-incremental", "domain-incremental"):
@@ -223,6 +235,16 @@ def test_features_are_standardized_by_the_first_task_alone():
         ({"tasks": 5, "subset": {"trian": 5}}, "'train' and 'test'"),
         ({"tasks": 5, "task_order": 1}, "has no option 'task_order'"),
         ({"tasks": 5, "standardize": True}, "uint8 images"),
+        ({"tasks": 5, "domain": "rotations"}, "domain belongs to domain-incremental streams; this one is class-"),
+        ({"tasks": 5, "domain": "permutations"}, "domain belongs to domain-incremental"),
+        ({"tasks": 5, "domain_seed": 0}, "domain_seed belongs to domain-incremental"),
+        ({"tasks": 5, "scenario": "task-incremental", "angles": [0, 1, 2, 3, 4]}, "angles belongs to .* task-incremen"),
+        ({"scenario": "domain-incremental", "domain": "rotations", "angles": [0, np.nan]}, "finite numbers"),
+        ({"scenario": "domain-incremental", "domain": "rotations", "angles": [np.inf]}, "finite numbers"),
+        ({"tasks": 5, "class_order": np.arange(9)}, "names each of the 10 classes"),
+        ({"tasks": 5, "class_order": np.array([[0, 1], [2, 3]])}, "'natural' or a list"),
+        ({"tasks": np.float64(2.0)}, "at least 1"),
+        ({"tasks": np.True_}, "at least 1"),
         ({"scenario": "domain-incremental"}, "How many domains"),
         ({"scenario": "domain-incremental", "classes_per_task": 5}, "all classes"),
         ({"scenario": "domain-incremental", "tasks": 2, "angles": [0, 1]}, "rotations"),
