@@ -176,6 +176,47 @@ class TestTime:
         with pytest.raises(UsageError, match="no test samples"):
             self.make([1, 2, 3, 4], ["a", "a", "a", "a"], test_times=[1, 2, 1, 2])
 
+    @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+    def test_dates_keep_their_resolution(self, unit):
+        times = np.datetime64("2024-05-01T12:00:00", unit) + np.array([500, 1, 400, 2, 3, 600])
+        stream = self.make(times, ["b", "a", "b", "a", "a", "c"])
+        assert np.concatenate([b.x[:, 0] for b in stream.batches(0)]).tolist() == [1, 3, 4, 2, 0, 5]
+        assert [task.test.tolist() for task in stream.tasks] == [[1, 3, 4], [0, 2, 5]]
+        assert [task.name for task in stream.tasks] == [f"from {times[1]}", f"from {times[2]}"]
+
+    def test_large_whole_numbers_keep_their_last_digits(self):
+        times = 2**60 + np.array([2, 1, 4, 3])
+        stream = self.make(times, ["a", "a", "b", "b"])
+        assert np.concatenate([b.x[:, 0] for b in stream.batches(0)]).tolist() == [1, 0, 3, 2]
+        assert [task.test.tolist() for task in stream.tasks] == [[0, 1], [2, 3]]
+        assert [task.name for task in stream.tasks] == [f"from {2**60 + 1}", f"from {2**60 + 3}"]
+
+    def test_dates_of_two_units_are_compared_as_dates(self):
+        days = np.array(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"], dtype="datetime64[D]")
+        stream = self.make(days, ["a", "a", "b", "b"], test_times=days.astype("datetime64[ms]"))
+        assert [task.test.tolist() for task in stream.tasks] == [[0, 1], [2, 3]]
+
+    @pytest.mark.parametrize(
+        ("times", "test_times", "match"),
+        [
+            (["2024-01-01", "NaT", "2024-01-03", "NaT"], None, "time_train has NaT, .* 2 samples, the first of them 1"),
+            (["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"], [1, 2, 3, 4], "both numbers or both dates"),
+            (["2024-01-01", "2024-01-02", "2024-01-03", "3024-01-04"], "ns", "time_train has dates that .* cannot"),
+        ],
+    )
+    def test_wrong_dates(self, times, test_times, match):
+        dates = np.array(times, dtype="datetime64[D]")
+        if test_times == "ns":
+            test_times = dates.clip(max=np.datetime64("2024-01-04")).astype("datetime64[ns]")
+        with pytest.raises(UsageError, match=match):
+            self.make(dates, ["a"] * 4, test_times=test_times)
+
+    @pytest.mark.parametrize("y_test", [["a", "c", "b", "b", "c"], ["a", "b", "b", "c", "c"]])
+    def test_a_class_that_is_tested_before_it_is_trained_is_refused(self, y_test):
+        match = rf"class '{y_test[1]}' is tested in task 0 \(from 1\), test sample 1 .* task 1 \(from 3\)\. Drop"
+        with pytest.raises(UsageError, match=match):
+            self.make([1, 2, 3, 4], ["a", "a", "b", "c"], test_times=[1, 2, 3, 4, 5], y_test=y_test)
+
     def test_times_are_needed_and_belong_here(self):
         with pytest.raises(UsageError, match="time_train and time_test"):
             stream_from_arrays([[0.0]], [0], [[0.0]], [0], tasks=1, scenario="time-incremental")
