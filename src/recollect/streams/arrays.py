@@ -56,8 +56,8 @@ def stream_from_npz(path: Path | str, *, name: str | None = None, **options: Any
 def dataset_from_npz(path: Path | str, *, name: str | None = None, test_fraction: float = 0.2) -> Dataset:
     """Read `x_train, y_train, x_test, y_test`, or `X, y` with `split`, from an `.npz` file.
 
-    `split` says for each sample whether it is a test sample (True, 1 or "test"). Without it `test_fraction`
-    of each class are, drawn with a constant seed. Pickled objects in the file are not loaded.
+    `split` says for each sample whether it is a test sample (True, 1 or "test") or not (False, 0 or "train").
+    Without it `test_fraction` of each class are, drawn with a constant seed. Pickled objects are not loaded.
     """
     path = Path(path)
     test_fraction = _checked_fraction(test_fraction)

@@ -31,7 +31,7 @@ def build_stream(
 ) -> Stream:
     """The stream that the spec asks for, over these data.
 
-    `time_train` and `time_test` (a number a sample) are what a time-incremental stream is ordered by.
+    `time_train` and `time_test` (a number or a datetime64 a sample) are what a time-incremental stream is ordered by.
     """
     name = checked_name(data.name if name is None else name)
     train = _of_each_class(data.y_train, len(data.classes), spec.limit("train"))
