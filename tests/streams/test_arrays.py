@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from recollect.errors import UsageError
-from recollect.streams import dataset_from_arrays, make_stream, stream_from_arrays, stream_from_npz
+from recollect.streams import (
+    Spec,
+    build_stream,
+    dataset_from_arrays,
+    make_stream,
+    stream_from_arrays,
+    stream_from_npz,
+)
 from recollect.streams.arrays import dataset_from_npz, stratified_test
 
 X = np.arange(20, dtype=np.float64).reshape(10, 2)
@@ -54,7 +61,17 @@ def test_npz_with_four_arrays(tmp_path):
     assert (stream.name, stream.n_train, sum(len(t.test) for t in stream.tasks)) == ("four", 10, 4)
 
 
-@pytest.mark.parametrize("split", [FIRST_FOUR, FIRST_FOUR.astype(int), np.where(FIRST_FOUR, "test", "train")])
+@pytest.mark.parametrize(
+    "split",
+    [
+        FIRST_FOUR,
+        FIRST_FOUR.astype(int),
+        np.where(FIRST_FOUR, "test", "train"),
+        FIRST_FOUR.astype(float),
+        np.where(FIRST_FOUR, b"test", b"train"),
+        FIRST_FOUR[:, None],
+    ],
+)
 def test_npz_with_a_split(tmp_path, split):
     np.savez(tmp_path / "two.npz", X=X, y=Y, split=split)
     data = dataset_from_npz(tmp_path / "two.npz")
@@ -67,6 +84,46 @@ def test_npz_without_a_split_draws_the_same_one_every_time(tmp_path):
     two = make_stream(str(tmp_path / "two.npz"), tasks=2, test_fraction=0.4)
     assert one.fingerprint == two.fingerprint
     assert [len(t.test) for t in one.tasks] == [2, 2]
+
+
+def test_npz_with_labels_in_a_column(tmp_path):
+    np.savez(tmp_path / "column.npz", X=X, y=Y[:, None])
+    np.savez(tmp_path / "flat.npz", X=X, y=Y)
+    column, flat = (stream_from_npz(tmp_path / f"{name}.npz", tasks=2) for name in ("column", "flat"))
+    assert column.fingerprint == flat.fingerprint
+
+
+def test_npz_by_a_path(tmp_path):
+    np.savez(tmp_path / "two.npz", X=X, y=Y)
+    assert (
+        make_stream(tmp_path / "two.npz", tasks=2).fingerprint
+        == stream_from_npz(str(tmp_path / "two.npz"), tasks=2).fingerprint
+    )
+
+
+@pytest.mark.parametrize("name", ["", " ", None, 3])
+def test_a_name_is_needed(tmp_path, name):
+    with pytest.raises(UsageError, match="name is a text, not empty"):
+        stream_from_arrays(X, Y, X, Y, name=name, tasks=2)
+    np.savez(tmp_path / "two.npz", X=X, y=Y)
+    data = dataset_from_npz(tmp_path / "two.npz")
+    if name is None:
+        assert build_stream(data, Spec(tasks=2), name=name).name == "two"
+        return
+    with pytest.raises(UsageError, match="name is a text, not empty"):
+        stream_from_npz(tmp_path / "two.npz", name=name, tasks=2)
+    with pytest.raises(UsageError, match="name is a text, not empty"):
+        build_stream(data, Spec(tasks=2), name=name)
+
+
+@pytest.mark.parametrize("fraction", ["x", None, True, np.nan, 0, [0.2]])
+def test_wrong_fractions(tmp_path, fraction):
+    np.savez(tmp_path / "two.npz", X=X, y=Y)
+    with pytest.raises(UsageError, match="test_fraction is a fraction between 0 and 1"):
+        stream_from_npz(tmp_path / "two.npz", tasks=2, test_fraction=fraction)
+    np.savez(tmp_path / "four.npz", x_train=X, y_train=Y, x_test=X, y_test=Y)
+    with pytest.raises(UsageError, match="test_fraction is a fraction between 0 and 1"):
+        stream_from_npz(tmp_path / "four.npz", tasks=2, test_fraction=fraction)
 
 
 def test_stratified_parts():
@@ -96,3 +153,22 @@ def test_wrong_npz_files(tmp_path):
     refused("split")
     np.savez(tmp_path / "bad.npz", X=X, y=np.array([{}] * 10, dtype=object))
     refused("plain arrays")
+    refused(r"y in .* Python objects, .* Save text as y\.astype\(str\)")
+    np.savez(tmp_path / "bad.npz", foo=X, bar=Y)
+    refused("has foo, bar; expected x_train")
+    np.savez(tmp_path / "bad.npz", X=X, y=np.where(FIRST_FOUR, np.nan, Y))
+    refused(r"y in .* has no label \(None, NaN or NA\) for 4 of 10")
+    np.savez(tmp_path / "bad.npz", X=X, x=X, y=Y)
+    refused("has both X and x; .* Keep one")
+    np.savez(tmp_path / "bad.npz", X=X, y=Y, split=np.where(FIRST_FOUR, 0.5, 1))
+    refused(r"split in .* got float64 of shape \(10,\) with 0\.5")
+    np.savez(tmp_path / "bad.npz", X=X, y=Y, split=np.where(FIRST_FOUR, b"Test", b"train"))
+    refused("split in .* with 'Test'")
+    with open(tmp_path / "bad.npz", "wb") as file:
+        np.save(file, X)
+    refused(r"is an \.npy file, whatever its name: one array, of shape \(10, 2\)")
+    np.savez_compressed(tmp_path / "bad.npz", X=X, y=Y)
+    content = bytearray((tmp_path / "bad.npz").read_bytes())
+    content[60:80] = bytes(20)
+    (tmp_path / "bad.npz").write_bytes(content)
+    refused("Cannot read")

@@ -46,6 +46,16 @@ class TestDigits:
         assert len(make_stream("permuted-digits", tasks=3).tasks) == 3
         assert len(make_stream("rotated-digits", angles=[0, 90]).tasks) == 2
 
+    def test_each_domain_has_its_own_test_images(self):
+        pytest.importorskip("sklearn")
+        stream = make_stream("permuted-digits", tasks=3)
+        images = [stream.test_of(k)[0] for k in range(3)]
+        assert not np.array_equal(images[0], images[1])
+        assert not np.array_equal(images[1], images[2])
+        assert [np.sort(each, axis=None).tolist() for each in images[1:]] == [
+            np.sort(images[0], axis=None).tolist()
+        ] * 2
+
 
 class TestMnist:
     @pytest.mark.parametrize("place", ["MNIST/raw", "mnist", "."])
@@ -190,6 +200,11 @@ class TestTinyImageNet:
         ("digits", {"tasks": 5, "test_fraction": 0.5}, "belongs to an .npz file"),
         ("absent.npz", {"tasks": 5}, r"no file absent\.npz"),
         ("digits", {"tasks": 3}, "do not split evenly"),
+        (None, {"tasks": 5}, "the path of an .npz or .csv file; got None"),
+        (5, {"tasks": 5}, "the path of an .npz or .csv file; got 5"),
+        ("", {"tasks": 5}, "There is no stream ''"),
+        ("digits", {"tasks": 5, "domain": "rotations"}, "belongs to domain-incremental"),
+        ("permuted-digits", {"scenario": "class-incremental"}, "domain-incremental by its name; .* take 'digits'"),
     ],
 )
 def test_wrong_requests(name, options, match):

@@ -32,6 +32,18 @@ def test_class_order_natural_given_and_seeded():
     assert len(orders) == 4
 
 
+def test_options_may_be_numpy_s():
+    order = np.arange(9, -1, -1)
+    given = toy(tasks=np.int64(5), batch=np.uint8(4), class_order=order, subset={"train": np.int32(3)})
+    same = toy(tasks=5, batch=4, class_order=order.tolist(), subset={"train": 3})
+    assert given.fingerprint == same.fingerprint
+    assert (given.n_batches, type(given.batch)) == (same.n_batches, int)
+    assert toy(tasks=5, class_order=[*order]).fingerprint == toy(tasks=5, class_order=order).fingerprint
+    assert toy(classes_per_task=np.array([6, 4])).fingerprint == toy(classes_per_task=[6, 4]).fingerprint
+    turned = toy(angles=np.array([0, 90]), scenario="domain-incremental", domain="rotations")
+    assert turned.tasks[1].transform == Rotation(90.0)
+
+
 def test_scenarios_tell_what_they_tell():
     told = {}
     for scenario in ("class-incremental", "task-incremental", "domain-incremental"):
@@ -58,6 +70,21 @@ def test_domains_have_all_classes_and_transform_train_and_test_alike():
     for k, task in enumerate(stream.tasks):
         mine = raw if task.transform is None else task.transform(raw)
         assert sorted(map(bytes, test.x[test.task == k])) == sorted(map(bytes, mine))
+
+
+def test_the_tests_of_one_domain_are_transformed_as_in_the_mixed_test_set():
+    x, y = (np.arange(120.0) ** 2 % 97).reshape(10, 3, 4), [0, 1] * 5
+    for options in ({"tasks": 3}, {"domain": "rotations", "angles": [0, 45, 90]}, {"tasks": 2, "standardize": True}):
+        stream = stream_from_arrays(x, y, x, y, scenario="domain-incremental", class_order="natural", **options)
+        (mixed,) = stream.test_batches()
+        for k in range(len(stream.tasks)):
+            whole, labels = stream.test_of(k)
+            assert sorted(map(bytes, whole)) == sorted(map(bytes, mixed.x[mixed.task == k]))
+            assert labels.tolist() == y
+            part, _ = stream.test_of(k, subsample=4)
+            assert len(part) == 4
+            assert {*map(bytes, part)} < {*map(bytes, whole)}
+        assert not np.array_equal(stream.test_of(0)[0], stream.test_of(1)[0])
 
 
 def test_domains_are_drawn_from_their_own_seed():
@@ -149,6 +176,47 @@ class TestTime:
         with pytest.raises(UsageError, match="no test samples"):
             self.make([1, 2, 3, 4], ["a", "a", "a", "a"], test_times=[1, 2, 1, 2])
 
+    @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+    def test_dates_keep_their_resolution(self, unit):
+        times = np.datetime64("2024-05-01T12:00:00", unit) + np.array([500, 1, 400, 2, 3, 600])
+        stream = self.make(times, ["b", "a", "b", "a", "a", "c"])
+        assert np.concatenate([b.x[:, 0] for b in stream.batches(0)]).tolist() == [1, 3, 4, 2, 0, 5]
+        assert [task.test.tolist() for task in stream.tasks] == [[1, 3, 4], [0, 2, 5]]
+        assert [task.name for task in stream.tasks] == [f"from {times[1]}", f"from {times[2]}"]
+
+    def test_large_whole_numbers_keep_their_last_digits(self):
+        times = 2**60 + np.array([2, 1, 4, 3])
+        stream = self.make(times, ["a", "a", "b", "b"])
+        assert np.concatenate([b.x[:, 0] for b in stream.batches(0)]).tolist() == [1, 0, 3, 2]
+        assert [task.test.tolist() for task in stream.tasks] == [[0, 1], [2, 3]]
+        assert [task.name for task in stream.tasks] == [f"from {2**60 + 1}", f"from {2**60 + 3}"]
+
+    def test_dates_of_two_units_are_compared_as_dates(self):
+        days = np.array(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"], dtype="datetime64[D]")
+        stream = self.make(days, ["a", "a", "b", "b"], test_times=days.astype("datetime64[ms]"))
+        assert [task.test.tolist() for task in stream.tasks] == [[0, 1], [2, 3]]
+
+    @pytest.mark.parametrize(
+        ("times", "test_times", "match"),
+        [
+            (["2024-01-01", "NaT", "2024-01-03", "NaT"], None, "time_train has NaT, .* 2 samples, the first of them 1"),
+            (["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"], [1, 2, 3, 4], "both numbers or both dates"),
+            (["2024-01-01", "2024-01-02", "2024-01-03", "3024-01-04"], "ns", "time_train has dates that .* cannot"),
+        ],
+    )
+    def test_wrong_dates(self, times, test_times, match):
+        dates = np.array(times, dtype="datetime64[D]")
+        if test_times == "ns":
+            test_times = dates.clip(max=np.datetime64("2024-01-04")).astype("datetime64[ns]")
+        with pytest.raises(UsageError, match=match):
+            self.make(dates, ["a"] * 4, test_times=test_times)
+
+    @pytest.mark.parametrize("y_test", [["a", "c", "b", "b", "c"], ["a", "b", "b", "c", "c"]])
+    def test_a_class_that_is_tested_before_it_is_trained_is_refused(self, y_test):
+        match = rf"class '{y_test[1]}' is tested in task 0 \(from 1\), test sample 1 .* task 1 \(from 3\)\. Drop"
+        with pytest.raises(UsageError, match=match):
+            self.make([1, 2, 3, 4], ["a", "a", "b", "c"], test_times=[1, 2, 3, 4, 5], y_test=y_test)
+
     def test_times_are_needed_and_belong_here(self):
         with pytest.raises(UsageError, match="time_train and time_test"):
             stream_from_arrays([[0.0]], [0], [[0.0]], [0], tasks=1, scenario="time-incremental")
@@ -208,6 +276,16 @@ def test_features_are_standardized_by_the_first_task_alone():
         ({"tasks": 5, "subset": {"trian": 5}}, "'train' and 'test'"),
         ({"tasks": 5, "task_order": 1}, "has no option 'task_order'"),
         ({"tasks": 5, "standardize": True}, "uint8 images"),
+        ({"tasks": 5, "domain": "rotations"}, "domain belongs to domain-incremental streams; this one is class-"),
+        ({"tasks": 5, "domain": "permutations"}, "domain belongs to domain-incremental"),
+        ({"tasks": 5, "domain_seed": 0}, "domain_seed belongs to domain-incremental"),
+        ({"tasks": 5, "scenario": "task-incremental", "angles": [0, 1, 2, 3, 4]}, "angles belongs to .* task-incremen"),
+        ({"scenario": "domain-incremental", "domain": "rotations", "angles": [0, np.nan]}, "finite numbers"),
+        ({"scenario": "domain-incremental", "domain": "rotations", "angles": [np.inf]}, "finite numbers"),
+        ({"tasks": 5, "class_order": np.arange(9)}, "names each of the 10 classes"),
+        ({"tasks": 5, "class_order": np.array([[0, 1], [2, 3]])}, "'natural' or a list"),
+        ({"tasks": np.float64(2.0)}, "at least 1"),
+        ({"tasks": np.True_}, "at least 1"),
         ({"scenario": "domain-incremental"}, "How many domains"),
         ({"scenario": "domain-incremental", "classes_per_task": 5}, "all classes"),
         ({"scenario": "domain-incremental", "tasks": 2, "angles": [0, 1]}, "rotations"),

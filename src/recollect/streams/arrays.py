@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.data import Dataset, dataset_from_arrays
+from recollect.streams.labels import as_text, class_labels
+from recollect.streams.npz import in_small_letters, npz_names, read_npz
 from recollect.streams.order import permutation
 from recollect.streams.scenarios import build_stream
-from recollect.streams.spec import Spec, takes_options
+from recollect.streams.spec import Spec, is_number, plain, takes_options
 from recollect.streams.stream import Stream
 
 SPLIT_SEED = 20230903
@@ -55,22 +56,22 @@ def stream_from_npz(path: Path | str, *, name: str | None = None, **options: Any
 def dataset_from_npz(path: Path | str, *, name: str | None = None, test_fraction: float = 0.2) -> Dataset:
     """Read `x_train, y_train, x_test, y_test`, or `X, y` with `split`, from an `.npz` file.
 
-    `split` says for each sample whether it is a test sample (True, 1 or "test"). Without it `test_fraction`
-    of each class are, drawn with a constant seed. Pickled objects in the file are not loaded.
+    `split` says for each sample whether it is a test sample (True, 1 or "test") or not (False, 0 or "train").
+    Without it `test_fraction` of each class are, drawn with a constant seed. Pickled objects are not loaded.
     """
     path = Path(path)
-    arrays = _read(path)
-    named = {key.lower(): value for key, value in arrays.items()}
-    name = name or path.stem
+    test_fraction = _checked_fraction(test_fraction)
+    named = in_small_letters(read_npz(path, _WANTED), path)
+    name = path.stem if name is None else name
     four = ("x_train", "y_train", "x_test", "y_test")
     if all(key in named for key in four):
         return dataset_from_arrays(name, *(named[key] for key in four))
     if "x" not in named or "y" not in named:
         raise UsageError(
-            f"{path} has {', '.join(arrays) or 'no arrays'}; expected {', '.join(four)}, or X, y (and split)."
+            f"{path} has {', '.join(npz_names(path)) or 'no arrays'}; expected {', '.join(four)}, or X, y (and split)."
         )
-    x, y = named["x"], named["y"]
-    if y.ndim != 1 or x.ndim < 2 or len(x) != len(y):
+    x, y = named["x"], class_labels(named["y"], f"y in {path}")
+    if x.ndim < 2 or len(x) != len(y):
         raise UsageError(f"In {path}, X has a row a sample and y a label a sample; got shapes {x.shape} and {y.shape}.")
     test = _is_test(named["split"], len(y), path) if "split" in named else stratified_test(y, test_fraction)
     return dataset_from_arrays(name, x[~test], y[~test], x[test], y[test])
@@ -82,8 +83,7 @@ def stratified_test(y: NDArray[Any], fraction: float, seed: int = SPLIT_SEED) ->
     >>> stratified_test(np.array([0, 0, 0, 0, 1, 1]), 0.25).tolist()
     [False, False, False, True, False, True]
     """
-    if not 0 < fraction < 1:
-        raise UsageError(f"test_fraction is a fraction between 0 and 1; got {fraction!r}.")
+    fraction = _checked_fraction(fraction)
     test = np.zeros(len(y), dtype=bool)
     for number, label in enumerate(np.unique(y)):
         mine = np.flatnonzero(y == label)
@@ -94,25 +94,27 @@ def stratified_test(y: NDArray[Any], fraction: float, seed: int = SPLIT_SEED) ->
     return test
 
 
-def _read(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise UsageError(f"{path} holds one array; expected an .npz file with several.")
-            return {key: file[key] for key in file.files if key.lower() in _WANTED}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"Cannot read {path} as an .npz file of plain arrays: {error}.") from None
+def _checked_fraction(fraction: Any) -> float:
+    fraction = plain(fraction)
+    if not is_number(fraction) or not 0 < fraction < 1:
+        raise UsageError(f"test_fraction is a fraction between 0 and 1; got {fraction!r}.")
+    return float(fraction)
 
 
 _WANTED = {"x_train", "y_train", "x_test", "y_test", "x", "y", "split"}
 
 
 def _is_test(split: NDArray[Any], n: int, path: Path) -> NDArray[np.bool_]:
-    if split.shape == (n,) and split.dtype.kind in "bui" and np.isin(split, (0, 1)).all():
+    if split.shape == (n, 1):
+        split = split[:, 0]
+    if split.dtype.kind == "S":
+        split = as_text(split, f"split in {path}")
+    if split.shape == (n,) and split.dtype.kind in "buif" and np.isin(split, (0, 1)).all():
         return split.astype(bool)
     if split.shape == (n,) and split.dtype.kind == "U" and np.isin(split, ("train", "test")).all():
         return np.asarray(split == "test")
+    strange = [repr(value) for value in np.unique(split).tolist() if value not in ("train", "test", 0, 1)]
     raise UsageError(
         f"split in {path} says 'train' or 'test' (or 0 or 1) for each of {n} samples; got {split.dtype}"
-        f" of shape {split.shape}."
+        f" of shape {split.shape}" + (f" with {strange[0]}." if strange else ".")
     )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.streams.labels import as_array, class_labels, missing_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,9 @@ def dataset_from_arrays(
     >>> data.classes, data.y_train, data.x_train.dtype
     (('ant', 'cat'), array([1, 0]), dtype('float32'))
     """
+    checked_name(name)
     inputs = [_inputs(x, what) for x, what in ((x_train, "x_train"), (x_test, "x_test"))]
-    labels = [_labels(y, what) for y, what in ((y_train, "y_train"), (y_test, "y_test"))]
+    labels = [class_labels(y, what) for y, what in ((y_train, "y_train"), (y_test, "y_test"))]
     for x, y, what in zip(inputs, labels, ("train", "test"), strict=True):
         if len(x) != len(y):
             raise UsageError(f"x_{what} and y_{what} have a row a sample; got {len(x):,} inputs and {len(y):,} labels.")
@@ -79,9 +81,18 @@ def dataset_from_arrays(
     )
 
 
+def checked_name(name: str) -> str:
+    """The name, if there is one to show: it stands in tables, on pages and in folders."""
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"A stream's name is a text, not empty; got {name!r}.")
+    return name
+
+
 def _inputs(x: ArrayLike, what: str) -> NDArray[Any]:
     """Images of uint8 as they are, everything else as float32; numbers only, and finite."""
-    array = np.asarray(x)
+    array = as_array(x, what)
+    if array.ndim == 2 and array.dtype.kind == "O":
+        array = as_numbers(array, what)
     if array.ndim < 2 or array.dtype.kind not in "buif" or 0 in array.shape:
         raise UsageError(
             f"{what} is an array of numbers of shape (samples, ...), not empty;"
@@ -95,15 +106,19 @@ def _inputs(x: ArrayLike, what: str) -> NDArray[Any]:
     return array
 
 
-def _labels(y: ArrayLike, what: str) -> NDArray[Any]:
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
-        labels = labels.astype(np.int64)
-    if labels.ndim != 1 or labels.dtype.kind not in "buiUS":
+def as_numbers(table: NDArray[Any], what: str) -> NDArray[np.float64]:
+    """A table with columns of several types, such as pandas' Int64 and Float64; NaN where a value is missing."""
+    kinds = {type(value) for value in table.ravel().tolist()}
+    strange = [kind for kind in kinds if not issubclass(kind, _NUMBERS) and not missing_type(kind)]
+    if strange:
+        place = next(k for k, value in enumerate(table.ravel().tolist()) if type(value) in strange)
+        row, column = divmod(place, table.shape[1])
         raise UsageError(
-            f"{what} is a list of class numbers or names, one a sample; got shape {labels.shape}"
-            f" of type {labels.dtype}."
+            f"{what} is an array of numbers; row {row}, column {column} holds {table[row, column]!r}. Drop that column,"
+            " or turn it into numbers first (one column a value, say)."
         )
-    return labels.astype(np.str_) if labels.dtype.kind == "S" else labels
+    gaps = np.frompyfunc(lambda value: missing_type(type(value)), 1, 1)(table).astype(bool)
+    return np.where(gaps, np.nan, table).astype(np.float64)
+
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)

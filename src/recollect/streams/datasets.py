@@ -23,7 +23,7 @@ from recollect.streams.locate import find_folder, present
 from recollect.streams.published import Published
 from recollect.streams.readers import cifar, idx, tiny_imagenet
 from recollect.streams.scenarios import build_stream
-from recollect.streams.spec import Spec, takes_options
+from recollect.streams.spec import Spec, plain, takes_options
 from recollect.streams.stream import Stream
 from recollect.streams.verify import check_counts, other_hashes
 
@@ -61,7 +61,7 @@ def stream_names() -> tuple[str, ...]:
 
 @takes_options
 def make_stream(
-    name: str,
+    name: str | Path,
     *,
     data: Path | str | None = None,
     size: int | None = None,
@@ -86,6 +86,11 @@ def make_stream(
     >>> stream.n_batches, stream.n_samples, stream.tasks[0].original
     (145, 1438, (3, 2))
     """
+    if not isinstance(name, str | Path):
+        raise UsageError(
+            f"A stream is called by a name such as 'split-mnist', or the path of an .npz or .csv file; got {name!r}."
+        )
+    name = str(name)
     split: dict[str, Any] = {} if test_fraction is None else {"test_fraction": test_fraction}
     if name.endswith((".npz", ".csv")):
         _refuse(name, size=size, partial=partial or None)
@@ -192,6 +197,7 @@ def _cifar(entry: Published, data: Path | str | None) -> Dataset:
 
 
 def _tiny_imagenet(entry: Published, data: Path | str | None, size: int | None, partial: bool) -> Dataset:
+    size = plain(size)
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 64):
         raise UsageError(f"size is the side of an image, 1 to 64 pixels; got {size!r}.")
     side = size or tiny_imagenet.SIDE
@@ -246,6 +252,12 @@ def _hash_note(different: tuple[str, ...]) -> tuple[str, ...]:
 def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
     """What the name stands for, less what the user says otherwise."""
     defaults = dict(named.options)
+    scenario = defaults.get("scenario")
+    if scenario is not None and options.get("scenario", scenario) != scenario:
+        raise UsageError(
+            f"This stream is {scenario} by its name; got scenario = {options['scenario']!r}. For another scenario take"
+            f" {named.dataset!r} and say how to split it."
+        )
     if "classes_per_task" in options or "angles" in options:
         defaults.pop("tasks", None)
     return defaults

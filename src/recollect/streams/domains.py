@@ -44,7 +44,7 @@ def _permutations(spec: Spec, count: int) -> list[Transform | None]:
     """The first domain is the data as they are."""
     if spec.angles is not None:
         raise UsageError("angles belong to domain = 'rotations'.")
-    return [Permutation(spec.domain_seed, k) if k else None for k in range(count)]
+    return [Permutation(spec.domain_seed or 0, k) if k else None for k in range(count)]
 
 
 def _rotations(data: Dataset, spec: Spec, count: int) -> list[Transform | None]:
@@ -61,5 +61,5 @@ def _rotations(data: Dataset, spec: Spec, count: int) -> list[Transform | None]:
     elif count > 180:
         raise UsageError(f"There are 180 angles to draw from; got tasks = {count}. Give angles yourself.")
     else:
-        angles = [0, *(permutation(179, spec.domain_seed)[: count - 1] + 1).tolist()]
+        angles = [0, *(permutation(179, spec.domain_seed or 0)[: count - 1] + 1).tolist()]
     return [Rotation(float(angle)) if angle % 360 else None for angle in angles]

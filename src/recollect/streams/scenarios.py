@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from recollect.errors import UsageError
 from recollect.streams.assemble import Groups, assemble, class_order, some
 from recollect.streams.blurry import blur
-from recollect.streams.data import Dataset
+from recollect.streams.data import Dataset, checked_name
 from recollect.streams.domains import domain_incremental
 from recollect.streams.order import permutation
 from recollect.streams.periods import time_incremental
@@ -31,9 +31,9 @@ def build_stream(
 ) -> Stream:
     """The stream that the spec asks for, over these data.
 
-    `time_train` and `time_test` (a number a sample) are what a time-incremental stream is ordered by.
+    `time_train` and `time_test` (a number or a datetime64 a sample) are what a time-incremental stream is ordered by.
     """
-    name = name or data.name
+    name = checked_name(data.name if name is None else name)
     train = _of_each_class(data.y_train, len(data.classes), spec.limit("train"))
     test = _of_each_class(data.y_test, len(data.classes), spec.limit("test"))
     _check_every_class(data, train, test)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from recollect.errors import UsageError
 from recollect.streams.order import checked_seed
 
 SCENARIOS = ("class-incremental", "task-incremental", "domain-incremental", "time-incremental")
 DOMAINS = ("permutations", "rotations")
+_OF_DOMAINS = ("domain", "domain_seed", "angles")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +35,8 @@ class Spec:
     subset : at most so many training samples a class; or {"train": n, "test": m}.
     blurry, disjoint : the part of a class's training samples that comes in other tasks, and the part of the
         classes to which this does not happen (i-Blurry).
-    domain, domain_seed, angles : permutations or rotations, the seed of either, or the angles themselves.
+    domain, domain_seed, angles : for domain-incremental streams: permutations (if not given) or rotations, the
+        seed of either (0 if not given), or the angles themselves.
     boundaries : whether the learner is told where tasks end; by default not in blurry streams.
     standardize : for tables: from every feature take the mean over the first task's training samples, and
         divide by their deviation. Later tasks are not looked at.
@@ -52,27 +57,27 @@ class Spec:
     subset: int | Mapping[str, int] | None = None
     blurry: float = 0.0
     disjoint: float = 0.0
-    domain: str = "permutations"
-    domain_seed: int = 0
+    domain: str | None = None
+    domain_seed: int | None = None
     angles: tuple[float, ...] | None = None
     boundaries: bool | None = None
     standardize: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Spec:
-        """The spec with these options; lists may stand for tuples."""
+        """The spec with these options; lists and arrays may stand for tuples, numpy's numbers for Python's."""
         known = [field.name for field in fields(cls)]
         for option in options:
             if option not in known:
                 near = difflib.get_close_matches(str(option), known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
                 raise UsageError(f"A stream has no option {option!r}; {hint}")
-        plain: dict[str, Any] = {key: tuple(v) if _is_list(v) else v for key, v in options.items()}
-        return cls(**plain)
+        return cls(**{key: plain(value) for key, value in options.items()})
 
     def __post_init__(self) -> None:
         one_of("scenario", self.scenario, SCENARIOS)
-        one_of("domain", self.domain, DOMAINS)
+        if self.domain is not None:
+            one_of("domain", self.domain, DOMAINS)
         for option in ("passes", "batch"):
             at_least_one(option, getattr(self, option))
         if self.tasks is not None:
@@ -81,7 +86,8 @@ class Spec:
         for size in sizes if isinstance(sizes, tuple) else () if sizes is None else (sizes,):
             at_least_one("classes_per_task", size)
         checked_seed(self.class_order_seed)
-        checked_seed(self.domain_seed)
+        if self.domain_seed is not None:
+            checked_seed(self.domain_seed)
         self._check_blurry()
         subset = self.subset if isinstance(self.subset, Mapping) else {"train": self.subset}
         for part, count in subset.items():
@@ -90,14 +96,20 @@ class Spec:
             if count is not None:
                 at_least_one(f"subset ({part})", count)
         angles, order = self.angles, self.class_order
-        if angles is not None and not (isinstance(angles, tuple) and all(map(is_number, angles))):
-            raise UsageError(f"angles is a list of degrees, one a task; got {angles!r}.")
+        if angles is not None and not (isinstance(angles, tuple) and all(map(_is_finite, angles))):
+            raise UsageError(f"angles is a list of degrees, finite numbers, one a task; got {angles!r}.")
         names = order if isinstance(order, tuple) else ()
         if order is not None and order != "natural" and not (names and all(map(_is_name, names))):
             raise UsageError(f"class_order is 'natural' or a list of all classes; got {order!r}.")
         for option, allowed in (("boundaries", (None, True, False)), ("standardize", (True, False))):
             if not any(getattr(self, option) is value for value in allowed):
                 raise UsageError(f"{option} is true or false; got {getattr(self, option)!r}.")
+        given = [option for option in _OF_DOMAINS if getattr(self, option) is not None]
+        if given and self.scenario != "domain-incremental":
+            raise UsageError(
+                f"The option {given[0]} belongs to domain-incremental streams; this one is {self.scenario}. Leave it"
+                " out, or give scenario = 'domain-incremental'."
+            )
 
     def limit(self, part: str) -> int | None:
         """At most how many samples a class the part "train" or "test" may have; None: all."""
@@ -138,13 +150,28 @@ def takes_options(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, tuple))
+def plain(value: Any) -> Any:
+    """An option as Python writes it: arrays and lists as tuples, numpy's scalars as numbers and texts.
+
+    >>> plain(np.array([3, 1])), plain([np.int64(3), "a"]), plain(np.float32(0.5)), plain("natural")
+    ((3, 1), (3, 'a'), 0.5, 'natural')
+    """
+    if hasattr(value, "__array__"):
+        value = np.asarray(value).tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return tuple(plain(part) for part in value)
+    return value
 
 
 def is_number(value: Any) -> bool:
     """Whether this is a number; true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value)
 
 
 def _is_name(value: Any) -> bool:

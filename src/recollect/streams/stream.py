@@ -209,7 +209,8 @@ class Stream:
         index = self.tasks[task].test
         if subsample is not None and subsample < len(index):
             index = np.sort(index[permutation(len(index), TEST_ORDER_SEED, task)[:subsample]])
-        return self._take(self.data.x_test, index), self._y_test.take(index)
+        x, transform = self._take(self.data.x_test, index), self.tasks[task].transform
+        return x if transform is None else transform(x), self._y_test.take(index)
 
     def record_tasks(self) -> tuple[Task, ...]:
         """The tasks as a run's record keeps them, under the data set's own names of the classes."""

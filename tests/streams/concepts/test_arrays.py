@@ -17,6 +17,10 @@ def test_adbench(tmp_path):
     np.savez(tmp_path / "a" / "9_odd.npz", data=[1])
     with pytest.raises(UsageError, match="not a file of ADBench: it holds data"):
         read_adbench(tmp_path / "a", "odd")
+    with open(tmp_path / "a" / "9_odd.npz", "wb") as file:
+        np.save(file, [1])
+    with pytest.raises(UsageError, match=r"is an \.npy file, whatever its name: one array, of shape \(1,\)"):
+        read_adbench(tmp_path / "a", "odd")
 
 
 def test_pyclad_is_passed_through_exactly(tmp_path):

@@ -39,6 +39,21 @@ def test_types_stay_as_they_are():
     assert concepts_from_parts([part(x_train=[[1, 2]], x_test=[[3, 4], [5, 6]])]).x_train.dtype == np.float64
 
 
+def test_numbers_as_objects_are_numbers():
+    mixed = np.array([[1, 0.5], [True, np.int8(3)]], dtype=object)
+    made = concepts_from_parts([part(x_train=mixed)])
+    assert made.x_train.tolist() == [[1, 0.5], [1, 3]]
+    with pytest.raises(UsageError, match=r"x_train of concept 'a' has values that are not finite: 1 in column 1"):
+        concepts_from_parts([part(x_train=np.array([[1, None]], dtype=object))])
+    with pytest.raises(UsageError, match=r"x_train of concept 'a' is an array of numbers; row 0, column 1 holds '2'"):
+        concepts_from_parts([part(x_train=np.array([[1, "2"]], dtype=object))])
+
+
+def test_a_stream_of_concepts_is_called_something():
+    with pytest.raises(UsageError, match="name is a text, not empty"):
+        stream_from_concepts([part()], name="")
+
+
 def test_whole_arrays_are_not_copied(tmp_path):
     np.save(tmp_path / "x.npy", np.arange(12, dtype=np.float32).reshape(6, 2))
     x = np.load(tmp_path / "x.npy", mmap_mode="r")

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from recollect.errors import UsageError
@@ -13,6 +14,13 @@ def test_the_default_is_concept_incremental_a_visit_a_batch():
 def test_lists_stand_for_tuples():
     spec, source = read_options({"order": ["a", "b"], "visits": [0, 1, 0], "features": ["x"]})
     assert (spec.order, spec.visits, source.features) == (("a", "b"), (0, 1, 0), ("x",))
+
+
+def test_options_may_be_numpy_s():
+    spec, source = read_options(
+        {"batch": np.int64(4), "order": np.array(["b", "a"]), "test_fraction": np.float32(0.5), "subset": np.int8(9)}
+    )
+    assert (spec.batch, spec.order, source.test_fraction, spec.limit("train")) == (4, ("b", "a"), 0.5, 9)
 
 
 def test_the_names_of_the_options():

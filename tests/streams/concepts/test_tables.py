@@ -97,6 +97,21 @@ def test_npz(tmp_path):
     assert make_stream(path, tasks=2).kind == "classification"
 
 
+def test_a_table_is_called_something():
+    with pytest.raises(UsageError, match="name is a text, not empty"):
+        stream_from_table(table(), name="", concept_column="plant", label_column="fault")
+
+
+def test_every_row_is_for_training_or_testing():
+    frame = table()
+    parts = pandas.Series(["train", "test"] * len(frame), dtype="string")[: len(frame)]
+    parts[3] = None
+    with pytest.raises(UsageError, match="'part' of table says 'train' or 'test' in every row; 1 rows have neither"):
+        stream_from_table(
+            frame.assign(part=parts.array), concept_column="plant", label_column="fault", split_column="part"
+        )
+
+
 def test_clusters_of_a_table():
     stream = stream_from_table(table(), concepts="clusters", n_concepts=2, label_column="fault", features=["load"])
     assert len(stream.tasks) == 2
@@ -149,6 +164,10 @@ def test_bad_files(tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"no")
     np.savez(tmp_path / "other.npz", a=[1])
     np.savez(tmp_path / "plain.npz", X=[[1.0], [2.0]], y=[0, 1])
+    np.savez(tmp_path / "both.npz", X=[[1.0], [2.0]], x=[[1.0], [2.0]], y=[0, 1], concept=["a", "a"])
+    np.savez(tmp_path / "objects.npz", X=[[1.0], [2.0]], y=[0, 1], concept=np.array(["a", "b"], dtype=object))
+    with open(tmp_path / "npy.npz", "wb") as file:
+        np.save(file, [[1.0], [2.0]])
     for name, message in (
         ("empty.csv", "is empty"),
         ("bytes.csv", "Cannot read"),
@@ -156,6 +175,9 @@ def test_bad_files(tmp_path):
         ("bad.npz", "plain arrays"),
         ("other.npz", "holds X"),
         ("plain.npz", "give it, or concepts = clusters"),
+        ("both.npz", "has both X and x"),
+        ("objects.npz", "concept in .* Python objects, .* Save text as concept.astype"),
+        ("npy.npz", "is an .npy file, whatever its name"),
     ):
         with pytest.raises(UsageError, match=message):
             stream_from_table(tmp_path / name)

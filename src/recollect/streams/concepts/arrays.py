@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.concepts.checks import checked_features, checked_labels, nearest
 from recollect.streams.concepts.concepts import Concepts, concepts_from_parts
 from recollect.streams.concepts.generate import Rows
+from recollect.streams.npz import npz_names, read_npz
 
 _FIRST = "c0_train_data"
 
@@ -34,7 +31,7 @@ def read_adbench(folder: Path, name: str) -> Rows:
     if name.lower() not in files:
         raise UsageError(f"ADBench in {folder} has no data set {name!r}; {nearest(name, list(adbench_files(folder)))}")
     path = files[name.lower()]
-    arrays = _load(path)
+    arrays = read_npz(path)
     if not {"X", "y"} <= {*arrays}:
         raise UsageError(f"{path} is not a file of ADBench: it holds {', '.join(arrays) or 'nothing'}, not X and y.")
     x = checked_features(arrays["X"], f"X in {path.name}")
@@ -43,11 +40,7 @@ def read_adbench(folder: Path, name: str) -> Rows:
 
 def is_pyclad(path: Path) -> bool:
     """Does the file hold concepts under the names c0_name, c0_train_data, c0_test_data, c0_test_labels, c1_...?"""
-    try:
-        with zipfile.ZipFile(path) as file:
-            return f"{_FIRST}.npy" in file.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return False
+    return _FIRST in npz_names(path)
 
 
 def read_pyclad(path: Path, name: str | None = None) -> Concepts:
@@ -56,7 +49,7 @@ def read_pyclad(path: Path, name: str | None = None) -> Concepts:
     pyCLAD's own examples are pickles of Python objects, which are not loaded here: what they hold is saved once
     by `np.savez(path, c0_name=..., c0_train_data=..., c0_test_data=..., c0_test_labels=..., c1_name=...)`.
     """
-    arrays = _load(path)
+    arrays = read_npz(path)
     parts: list[tuple[str, Any, Any, Any]] = []
     while f"c{len(parts)}_train_data" in arrays:
         k = len(parts)
@@ -69,11 +62,3 @@ def read_pyclad(path: Path, name: str | None = None) -> Concepts:
     if not parts:
         raise UsageError(f"{path} has no concepts: {_FIRST} is missing.")
     return concepts_from_parts(parts, name=name or path.stem)
-
-
-def _load(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise UsageError(f"Cannot read {path} as an .npz file of plain arrays: {error}.") from None

@@ -12,7 +12,7 @@ from recollect.errors import UsageError
 from recollect.streams.concepts.checks import nearest
 from recollect.streams.concepts.concepts import Concepts, Index, concepts_from_parts
 from recollect.streams.concepts.spec import ConceptSpec, SourceSpec, read_options
-from recollect.streams.data import Dataset
+from recollect.streams.data import Dataset, checked_name
 from recollect.streams.order import permutation
 from recollect.streams.stream import Scale, Stream, StreamTask, Visit
 
@@ -49,6 +49,7 @@ def concept_stream(concepts: Concepts, **options: Any) -> Stream:
 
 def build(concepts: Concepts, spec: ConceptSpec) -> Stream:
     """The stream that the spec asks for, over these concepts."""
+    checked_name(concepts.name)
     used = range(len(concepts.names))
     for k in [_place(concepts, name, "order") for name in spec.order] if isinstance(spec.order, tuple) else used:
         concepts.check(k)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.streams.data import as_numbers
+from recollect.streams.labels import as_array
 
 # Rows looked at in one go: an array that is mapped from a file is never in memory as a whole.
 CHUNK = 1 << 16
@@ -24,7 +26,9 @@ def checked_features(x: ArrayLike, what: str, columns: Sequence[str] = ()) -> ND
     recollect.errors.UsageError: the table has values that are not finite: 1 in column 'load'. Drop those rows or \
 fill them (with the column's median, say) before making a stream.
     """
-    array = np.asarray(x)
+    array = as_array(x, what)
+    if array.ndim == 2 and array.dtype.kind == "O":
+        array = as_numbers(array, what)
     if array.ndim != 2 or array.dtype.kind not in "buif" or 0 in array.shape:
         raise UsageError(
             f"{what} is a table of numbers, a row a sample and a column a feature, not empty; got shape"

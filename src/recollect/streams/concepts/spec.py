@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.streams.order import checked_seed
-from recollect.streams.spec import at_least_one, is_number, one_of
+from recollect.streams.spec import at_least_one, is_number, one_of, plain
 
 SCENARIOS = ("concept-aware", "concept-incremental", "concept-agnostic")
 ORDERS = ("natural", "random", "similarity")
@@ -162,7 +162,7 @@ def concept_options() -> list[str]:
 
 
 def read_options(options: Mapping[str, Any], what: str = "A concept stream") -> tuple[ConceptSpec, SourceSpec]:
-    """The two specs with these options; lists may stand for tuples.
+    """The two specs with these options; lists and arrays may stand for tuples, numpy's numbers for Python's.
 
     >>> read_options({"ordre": "random"})
     Traceback (most recent call last):
@@ -179,7 +179,7 @@ def read_options(options: Mapping[str, Any], what: str = "A concept stream") -> 
     presented: dict[str, Any] = {}
     made: dict[str, Any] = {}
     for key, value in options.items():
-        (presented if key in own else made)[key] = tuple(value) if isinstance(value, list) else value
+        (presented if key in own else made)[key] = plain(value)
     return ConceptSpec(**presented), SourceSpec(**made)
 
 

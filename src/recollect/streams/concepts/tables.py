@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +17,7 @@ from recollect.streams.concepts.checks import checked_features, checked_labels, 
 from recollect.streams.concepts.concepts import Concepts
 from recollect.streams.concepts.generate import TEST_FRACTION, Rows, concepts_of_rows
 from recollect.streams.concepts.spec import SourceSpec, read_options
+from recollect.streams.npz import in_small_letters, read_npz
 from recollect.streams.stream import Stream
 
 
@@ -47,11 +47,11 @@ def concepts_from_table(table: Any, spec: SourceSpec, name: str | None = None) -
     if spec.window is not None or spec.concepts in ("folders", "files", "families"):
         raise UsageError("The concepts of a table are a column or clusters, and its rows are samples as they are.")
     if isinstance(table, str | Path):
-        name = name or Path(table).stem
+        name = Path(table).stem if name is None else name
         table = _frame_of_npz(Path(table), spec) if str(table).endswith(".npz") else read_csv(table)
     elif not hasattr(table, "columns") or not hasattr(table, "to_numpy"):
         raise UsageError(f"A table is a pandas DataFrame or the path of a .csv or .npz file; got {type(table)}.")
-    return concepts_of_rows(_rows(table, spec, name or "table"), spec, default="column")
+    return concepts_of_rows(_rows(table, spec, "table" if name is None else name), spec, default="column")
 
 
 def read_csv(path: Path | str, **options: Any) -> Any:
@@ -132,6 +132,10 @@ def _coded(column: Any, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _split(column: Any, name: str) -> NDArray[np.bool_]:
+    if column.isna().any():
+        raise UsageError(
+            f"{column.name!r} of {name} says 'train' or 'test' in every row; {column.isna().sum():,} rows have neither."
+        )
     values = column.to_numpy()
     if not np.isin(values, ("train", "test")).all():
         strange = next(value for value in values.tolist() if value not in ("train", "test"))
@@ -166,12 +170,8 @@ def _time(column: Any, name: str) -> NDArray[Any]:
 
 def _frame_of_npz(path: Path, spec: SourceSpec) -> Any:
     """X a column a feature, named by number, and the arrays that the spec names; y may stand for the label."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise UsageError(f"Cannot read {path} as an .npz file of plain arrays: {error}.") from None
-    x = next((arrays[key] for key in ("X", "x") if key in arrays), None)
+    arrays = read_npz(path)
+    x = in_small_letters({key: arrays[key] for key in ("X", "x") if key in arrays}, path).get("x")
     if x is None or x.ndim != 2:
         raise UsageError(
             f"{path} holds X, a row a sample and a column a feature; it has {', '.join(arrays) or 'nothing'}."
