@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.errors import MissingExtra, UsageError
 from recollect.learners.base import Array, State
 from recollect.learners.detection.names import SKLEARN, Spec, nearest, pyod_names
-from recollect.learners.wrap import freeze, thaw
+from recollect.learners.frozen import freeze, thaw
 from recollect.runs.seeds import Seeds
 
 Floats = NDArray[np.float64]
