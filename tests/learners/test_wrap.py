@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -101,6 +103,44 @@ def test_a_learner_by_its_path(digits):
     assert learner.score(np.zeros((1, 64)))[0].tolist() == [2.0] * 10
 
 
+def test_an_estimator_by_its_path(digits):
+    learner = make_learner("sklearn.naive_bayes:GaussianNB", {"var_smoothing": "1e-2"}, Setting.of(digits), SEEDS)
+    assert learner.estimator.var_smoothing == 0.01
+    by_hand = wrap_sklearn(GaussianNB(var_smoothing=0.01), Setting.of(digits), SEEDS)
+    batch = next(digits.batches(0))
+    assert same(feed(learner, [batch]).score(batch.x), feed(by_hand, [batch]).score(batch.x))
+
+
+def test_a_learner_in_the_current_folder(digits, tmp_path, monkeypatch):
+    (tmp_path / "my_own_learner.py").write_text(
+        "class Mine:\n"
+        "    def __init__(self, setting, seeds):\n"
+        "        self.n = setting.n_classes\n"
+        "    def learn(self, batch):\n"
+        "        import my_own_helper\n"
+        "    def score(self, x):\n"
+        "        return [[0.0] * self.n for _ in x]\n"
+    )
+    (tmp_path / "my_own_helper.py").touch()
+    (tmp_path / "my_own_mistake.py").write_text("1 / 0")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    learner = make_learner("my_own_learner:Mine", {}, Setting.of(digits), SEEDS)
+    learner.learn(None)
+    assert learner.score(np.zeros((2, 64))).shape == (2, 10)
+    assert sys.path[-1] == str(tmp_path)
+    with pytest.raises(UsageError, match="its module stops with ZeroDivisionError"):
+        make_learner("my_own_mistake:Mine", {}, Setting.of(digits), SEEDS)
+    with pytest.raises(UsageError, match=f"current folder, {re.escape(str(tmp_path))}"):
+        make_learner("my_own_nothing:Mine", {}, Setting.of(digits), SEEDS)
+
+
+@pytest.mark.parametrize("text", ["1e-3", "1E-3", ".001", "0.001"])
+def test_a_text_that_is_a_number_is_one(text, digits):
+    """YAML 1.1 reads 1e-3, without a point, as a text."""
+    assert make_learner("er", {"lr": text}, Setting.of(digits), SEEDS).options.lr == 0.001
+
+
 def test_a_checkpoint_cannot_call_what_it_likes(digits):
     learner = wrap(Prior(), Setting.of(digits))
     for evil in (b"cos\nsystem\n(S'true'\ntR.", b"cnumpy.testing._private.utils\nrunstring\n(S'1'\n}tR."):
@@ -130,6 +170,21 @@ def test_what_cannot_be_saved_says_so(digits):
         (lambda s: make_learner("er", {"memory": 0}, s, SEEDS), "at least 1"),
         (lambda s: make_learner("er", {"memory": "many"}, s, SEEDS), "whole number"),
         (lambda s: make_learner("er", {"lr": float("nan")}, s, SEEDS), "a number"),
+        (lambda s: make_learner("er", {"lr": "fast"}, s, SEEDS), "a number of at least 0; got 'fast'"),
+        (lambda s: make_learner("er", {"lr": "nan"}, s, SEEDS), "a number"),
+        (lambda s: make_learner("er", {"memory": "1e3"}, s, SEEDS), "whole number"),
+        (lambda s: make_learner("gdumb", {"cutmix": 1.5}, s, SEEDS), "a number from 0 to 1; got 1.5"),
+        (lambda s: make_learner("slda", {"shrinkage": 2}, s, SEEDS), "a number from 0 to 1; got 2"),
+        (lambda s: make_learner("math:pi", {}, s, SEEDS), "'math:pi' is of the type float; a class or a function"),
+        (lambda s: make_learner("math:", {}, s, SEEDS), "'package.module:name'; got 'math:'"),
+        (lambda s: make_learner("math:tau2", {}, s, SEEDS), "the module math has no 'tau2'"),
+        (lambda s: make_learner(f"{__name__}:Prior", {"begin": 1}, s, SEEDS), "unexpected keyword argument 'begin'"),
+        (
+            lambda s: make_learner(f"{__name__}:Says", {"row": 1}, s, SEEDS),
+            r"is called with \(setting=..., seeds=..., row",
+        ),
+        (lambda s: make_learner("sklearn.cluster:KMeans", {}, s, SEEDS), "no partial_fit"),
+        (lambda s: make_learner("sklearn.naive_bayes:GaussianNB", {"smooth": 1}, s, SEEDS), "'smooth'"),
         (lambda s: make_learner("er", {"optimizer": "sdg"}, s, SEEDS), "one of sgd, adam"),
         (lambda s: make_learner("er", {"separate": 1}, s, SEEDS), "true or false"),
         (lambda s: make_learner("er", {"hidden": [0]}, s, SEEDS), "layer widths"),
