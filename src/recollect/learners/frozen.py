@@ -14,6 +14,7 @@ import io
 import pickle
 import sys
 from ast import literal_eval
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def freeze(thing: Any) -> bytes:
         file = io.BytesIO()
         pickler = _Freeze(file, thing)
         pickler.dump(dict(sorted(vars(thing).items())))
-        frozen = pickle.dumps((repr(pickler.values), file.getvalue()), protocol=4)
+        frozen = pickle.dumps((pickler.values, file.getvalue()), protocol=4)
         _load(frozen, thing)
     except _Refused as refused:
         raise _cannot(thing, f"it holds {refused}, which a checkpoint cannot bring back") from None
@@ -112,8 +113,8 @@ class _Freeze(pickle.Pickler):
     def __init__(self, file: io.BytesIO, thing: Any) -> None:
         super().__init__(file, protocol=4)
         self._thing = thing
-        self.values: list[tuple[str, Any]] = []
-        self._places: dict[tuple[str, Any], int] = {}
+        self.values: list[str] = []
+        self._places: dict[str, int] = {}
         self._sets: dict[int, tuple[int, Any]] = {}
 
     def persistent_id(self, obj: Any) -> Any:
@@ -151,35 +152,35 @@ class _Freeze(pickle.Pickler):
         return NotImplemented
 
 
-def _value(obj: Any) -> tuple[str, Any] | None:
-    """What stands for a value that is the same wherever it is met; None for anything else."""
+def _value(obj: Any) -> str | None:
+    """A text for a value that is the same wherever it is met, its kind the first letter; None for anything else."""
     kind = type(obj)
     if kind is str:
-        return "str", obj
+        return f"s{obj}"
     if kind is bytes and len(obj) <= _SHORT:
-        return "bytes", obj
+        return f"b{obj.decode('latin-1')}"
     if kind is tuple and obj and all(type(item) in _FLAT for item in obj):
-        return "tuple", repr(obj)  # as text: (1,) equals (True,)
+        return f"t{obj!r}"
     if isinstance(obj, np.dtype) and obj.fields is None and obj.subdtype is None and obj.kind in "biufcmMSUO":
-        return ("dtype", obj.str) if obj.metadata is None else None
+        return f"d{obj.str}" if obj.metadata is None else None
     torch = sys.modules.get("torch")
     if torch is not None and kind in (torch.dtype, torch.memory_format, torch.layout):
-        return "torch", str(obj).removeprefix("torch.")
+        return f"o{str(obj).removeprefix('torch.')}"
     return None
 
 
-def _read_value(kind: str, text: Any) -> Any:
-    if kind == "tuple":
-        return literal_eval(text)
-    if kind == "dtype":
-        return np.dtype(text)
-    return _of_torch(text) if kind == "torch" else text
+_READ: dict[str, Callable[[str], Any]] = {
+    "s": str,
+    "b": lambda text: text.encode("latin-1"),
+    "t": literal_eval,
+    "d": np.dtype,
+    "o": lambda text: _of_torch(text),
+}
 
 
 def _load(frozen: bytes, thing: Any) -> dict[str, Any]:
     values, body = _Thaw(frozen, thing, []).load()
-    table = [_read_value(kind, value) for kind, value in literal_eval(values)]
-    attributes: dict[str, Any] = _Thaw(body, thing, table).load()
+    attributes: dict[str, Any] = _Thaw(body, thing, [_READ[text[0]](text[1:]) for text in values]).load()
     return attributes
 
 
