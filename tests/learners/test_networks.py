@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -129,6 +131,18 @@ def test_a_module_is_copied_with_its_weights(digits):
     assert torch.equal(module[1].weight, before)
 
 
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.layer(x), x
+
+
+NETWORK = Pair()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -137,6 +151,13 @@ def test_a_module_is_copied_with_its_weights(digits):
         ({"network": lambda: 3}, "not a torch module"),
         ({"network": lambda: nn.Linear(64, 3)}, "10 classes"),
         ({"network": "no.such:thing"}, "Cannot import"),
+        ({"network": "math:pi"}, "'math:pi' is of the type float; a class or a function"),
+        ({"network": lambda width: nn.Linear(64, width)}, "called with no arguments, and it takes .width."),
+        ({"network": nn.Linear}, "'Linear' is called with no arguments"),
+        ({"network": lambda: nn.Linear(32, 10)}, r"cannot take the stream's samples: given \(2, 64\).*shape \(64,\)"),
+        ({"network": lambda: nn.Linear(64, 10).double()}, r"weights of torch.float64.*network.float\(\)"),
+        ({"network": lambda: nn.Linear(64, 10).requires_grad_(False)}, "nothing to train.*requires_grad"),
+        ({"network": Pair}, "gives a tuple; one tensor was expected"),
         ({"augment": "crop"}, "is for images"),
         ({"normalise": "cifar1000"}, "is not known"),
         ({"normalise": [[0.1, 0.2], [1, 1]]}, "for each of 64"),
@@ -146,6 +167,45 @@ def test_errors_say_what_to_do(options, message):
     setting = Setting((64,), 10, (tuple(range(10)),))
     with pytest.raises(UsageError, match=message):
         make_learner("finetune", options, setting, SEEDS, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [(lambda: nn.Linear(32, 10), "cannot take the stream's samples"), (Pair, "gives a tuple"), ("math:pi", "float")],
+)
+def test_errors_of_fixed_features_say_what_to_do(network, message):
+    setting = Setting((64,), 10, (tuple(range(10)),))
+    with pytest.raises(UsageError, match=message):
+        make_learner("ncm", {"network": network}, setting, SEEDS, device="cpu")
+
+
+def test_a_path_may_name_a_module_itself():
+    """It is copied, as one that is given."""
+    setting = Setting((64,), 10, (tuple(range(10)),))
+    with pytest.raises(UsageError, match="gives a tuple"):
+        make_learner("finetune", {"network": f"{__name__}:NETWORK"}, setting, SEEDS, device="cpu")
+    assert isinstance(build(Network(network=f"{__name__}:NETWORK"), setting, 0), Pair)
+    assert build(Network(network=f"{__name__}:NETWORK"), setting, 0) is not NETWORK
+
+
+def with_batch_norm():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, 10))
+
+
+@pytest.mark.parametrize("name", ["finetune", "er", "er_ace", "lwf"])
+def test_batch_norm_and_a_lone_sample(name, digits):
+    learner = wrap_module(with_batch_norm, Setting.of(digits), SEEDS, name, device="cpu")
+    batch = next(digits.batches(0))
+    with pytest.raises(UsageError, match=r"batch norm.*one sample.*`batch` of the stream"):
+        learner.learn(replace(batch, x=batch.x[:1], y=batch.y[:1]))
+
+
+def test_batch_norm_and_a_memory_of_one_sample(digits):
+    learner = wrap_module(with_batch_norm, Setting.of(digits), SEEDS, "gdumb", device="cpu", memory=1, epochs=2)
+    batch = next(digits.batches(0))
+    learner.learn(batch)
+    with pytest.raises(UsageError, match=r"batch norm.*one sample"):
+        learner.score(batch.x)
 
 
 def test_an_unusable_device_is_an_error():

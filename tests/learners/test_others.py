@@ -8,7 +8,7 @@ import torch
 
 from recollect.errors import UsageError
 from recollect.learners import Setting, make_learner
-from recollect.streams import make_stream
+from recollect.streams import make_stream, stream_from_arrays
 
 from .helpers import SEEDS, all_test_samples, feed, new, same
 
@@ -137,3 +137,22 @@ def test_statistics_of_a_fixed_network(name, twice):
 def test_without_boundaries_they_are_refused(name):
     with pytest.raises(UsageError, match="tells no boundaries"):
         make_learner(name, {}, Setting((4,), 2, ((0,), (1,)), gives_boundaries=False), SEEDS)
+
+
+def test_streaming_lda_without_shrinkage_says_what_it_needs(digits):
+    learner = new("slda", digits, shrinkage=0)
+    x, _ = all_test_samples(digits)
+    assert not learner.score(x).any()
+    with pytest.raises(UsageError, match=r"of 64 features.*shrinkage above 0"):
+        feed(learner, digits.batches(1)).score(x)
+
+
+def test_streaming_lda_needs_no_shrinkage_where_all_features_vary():
+    rng = np.random.default_rng(0)
+    stream = stream_from_arrays(
+        *(rng.normal(size=(40, 3)).astype(np.float32), np.arange(40) % 4) * 2, name="normal", tasks=2
+    )
+    learner = feed(new("slda", stream, shrinkage=0), stream.batches(0))
+    tiny = feed(new("slda", stream, shrinkage=1e-12), stream.batches(0))
+    x, _ = all_test_samples(stream)
+    np.testing.assert_allclose(learner.score(x), tiny.score(x), rtol=1e-5)

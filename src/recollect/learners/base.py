@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.streams import Batch
 
 Array = NDArray[Any]
-Scores = NDArray[np.float32]
+Scores = NDArray[np.floating[Any]]
 State = dict[str, Any]
 
 

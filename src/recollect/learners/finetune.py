@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -58,11 +59,15 @@ class NetworkLearner(Keeping):
 
     def learn(self, batch: Batch) -> None:
         """Learn from one batch of the stream."""
-        if self._random is None:
-            self._learn(batch)
-        else:
-            with self._random:
+        try:
+            if self._random is None:
                 self._learn(batch)
+            else:
+                with self._random:
+                    self._learn(batch)
+        except ValueError as error:
+            refuse_lone_sample(error)
+            raise
 
     def _learn(self, batch: Batch) -> None:
         raise NotImplementedError
@@ -97,15 +102,35 @@ class NetworkLearner(Keeping):
         self._folded = None
 
     def _check_outputs(self) -> None:
-        self.network.eval()
-        with torch.inference_mode():
-            shape = tuple(self.network(self.inputs.tensor(np.zeros((2, *self.setting.input_shape), np.uint8))).shape)
-        self.network.train()
+        _check_weights(self.network)
+        shape = tuple(self._try(self.network).shape)
         if shape != (2, self.setting.n_classes):
             raise UsageError(
                 f"The network gives outputs of shape {shape[1:]} for a sample; the stream has"
                 f" {self.setting.n_classes} classes, so it must give ({self.setting.n_classes},)."
             )
+
+    def _try(self, forward: Callable[[Tensor], Any]) -> Tensor:
+        """What two empty samples give, in evaluation mode."""
+        x = self.inputs.tensor(np.zeros((2, *self.setting.input_shape), np.uint8))
+        self.network.eval()
+        try:
+            with torch.inference_mode():
+                outputs = forward(x)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise UsageError(
+                f"The network cannot take the stream's samples: given {tuple(x.shape)} numbers of {x.dtype}, it stops"
+                f" with {type(error).__name__}: {' '.join(str(error).split())}. Its first layer must fit samples of"
+                f" shape {self.setting.input_shape} (nn.Flatten makes images rows)."
+            ) from error
+        finally:
+            self.network.train()
+        if not isinstance(outputs, Tensor):
+            raise UsageError(
+                f"The network gives a {type(outputs).__name__}; one tensor was expected, a row a sample. Return the"
+                " logits alone."
+            )
+        return outputs
 
 
 class Finetune(NetworkLearner):
@@ -154,7 +179,33 @@ class FixedFeatures(NetworkLearner):
         return np.concatenate(parts).astype(np.float64)
 
     def _check_outputs(self) -> None:
-        """Features may have any number of outputs."""
+        """Features may have any number of outputs, and weights that are never trained."""
+        self._try(getattr(self.network, "features", self.network))
+
+
+def refuse_lone_sample(error: ValueError) -> None:
+    """Raise UsageError, saying what to do, if this is batch norm stopping at a training batch of one sample."""
+    if "more than 1 value per channel" in str(error):
+        raise UsageError(
+            "The network has batch norm, which cannot be trained on a batch of one sample, and such a batch came: of"
+            " the stream (the last one of a task may be short) or of the memory. Choose a `batch` of the stream that"
+            " leaves no single sample over and a `memory_batch` of at least 2, or a network with group norm."
+        ) from error
+
+
+def _check_weights(network: nn.Module) -> None:
+    weights = list(network.parameters())
+    if not any(weight.requires_grad for weight in weights):
+        raise UsageError(
+            f"The network has nothing to train: of its {len(weights)} parameters none has requires_grad. Set it for"
+            " those that are to learn, or take the network as fixed features of ncm or slda."
+        )
+    other = sorted({str(weight.dtype) for weight in weights if weight.dtype != torch.float32})
+    if other:
+        raise UsageError(
+            f"The network has weights of {', '.join(other)}; samples are given as torch.float32. Make them that, too:"
+            " network.float()."
+        )
 
 
 def make_optimiser(options: Train, network: nn.Module) -> Optimiser:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,7 @@ from recollect.errors import UsageError
 from recollect.learners.base import Setting
 from recollect.learners.joining import hidden_of, network_of
 from recollect.learners.options import NETWORKS, Network
+from recollect.learners.paths import import_path, refuse_call
 
 
 class MLP(nn.Module):
@@ -107,10 +108,6 @@ def build(options: Network, setting: Setting, seed: int) -> nn.Module:
 
     A torch module given by the user is copied, with the weights it has.
     """
-    if isinstance(options.network, nn.Module):
-        from copy import deepcopy
-
-        return deepcopy(options.network)
     make = _maker(options, setting)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -122,7 +119,13 @@ def build(options: Network, setting: Setting, seed: int) -> nn.Module:
 
 def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
     chosen = network_of(options, setting)
+    if isinstance(chosen, str) and ":" in chosen:
+        chosen = import_path(chosen, "network")
+    if isinstance(chosen, nn.Module):
+        return lambda: deepcopy(chosen)
     if not isinstance(chosen, str):
+        name = options.network if isinstance(options.network, str) else getattr(chosen, "__name__", repr(chosen))
+        refuse_call(chosen, name, "network", {})
         return lambda: chosen()
     shape = setting.input_shape
     is_image = len(shape) == 3
@@ -133,15 +136,4 @@ def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
             raise UsageError(f"{chosen} takes images (channels, height, width); the stream has samples of {shape}.")
         width = 20 if chosen == "reduced_resnet18" else 64
         return lambda: ResNet18(shape[0], width, setting.n_classes)
-    if ":" in chosen:
-        return _imported(chosen)
     raise UsageError(f"There is no network named {chosen!r}. There are: {', '.join(NETWORKS)}.")
-
-
-def _imported(path: str) -> Callable[[], Any]:
-    module, _, attribute = path.partition(":")
-    try:
-        made: Callable[[], Any] = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"Cannot import the network {path!r}: {error}.") from None
-    return made

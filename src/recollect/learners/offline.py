@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from recollect.learners import devices
 from recollect.learners.base import Array, Scores, Setting, State
-from recollect.learners.finetune import NetworkLearner
+from recollect.learners.finetune import NetworkLearner, refuse_lone_sample
 from recollect.learners.networks import build
 from recollect.learners.optimisers import SGD, clip
 from recollect.learners.options import Offline
@@ -50,11 +51,13 @@ class OfflineLearner(NetworkLearner):
         self._adopt(build(self.options, self.setting, sub_seed(self._seeds.init, self.changes)))
         seed = sub_seed(self._seeds.learner, "training", self.changes)
         self.inputs.reseed(seed)
-        if self._random is None:
-            self._train(np.random.default_rng(seed))
-        else:
-            with OwnRandomness(seed, self.device):
+        random = nullcontext() if self._random is None else OwnRandomness(seed, self.device)
+        try:
+            with random:
                 self._train(np.random.default_rng(seed))
+        except ValueError as error:
+            refuse_lone_sample(error)
+            raise
         self.trained_at = self.changes
         self.trainings += 1
 

@@ -31,14 +31,15 @@ def option(
     *,
     whose: str = "ours",
     low: float = -math.inf,
+    high: float = math.inf,
     choices: tuple[str, ...] = (),
     kind: str | None = None,
 ) -> Any:
-    """A field with its meaning, and what `read` checks: a kind, a lowest value, or a list of choices."""
+    """A field with its meaning, and what `read` checks: a kind, a lowest and a highest value, or a list of choices."""
     kind = kind or ("choice" if choices else type(default).__name__)
     return field(
         default=default,
-        metadata={"meaning": meaning, "whose": whose, "low": low, "choices": choices, "kind": kind},
+        metadata={"meaning": meaning, "whose": whose, "low": low, "high": high, "choices": choices, "kind": kind},
     )
 
 
@@ -153,7 +154,9 @@ class Prototypes(Network):
 class Shrinkage(Prototypes):
     """Options of streaming LDA."""
 
-    shrinkage: float = option(1e-4, "share of the identity in the covariance", whose="Hayes and Kanan 2020", low=0)
+    shrinkage: float = option(
+        1e-4, "share of the identity in the covariance", whose="Hayes and Kanan 2020", low=0, high=1
+    )
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,9 @@ class Offline(Network):
     momentum: float = option(0.9, "momentum", whose=GDUMB, low=0)
     weight_decay: float = option(1e-6, "weight decay", whose=GDUMB, low=0)
     clip: float = option(10.0, "largest norm of the gradient", whose=GDUMB, low=0)
-    cutmix: float = option(0.0, "probability that a batch is mixed by cutmix (the paper: 0.5 on colour images)", low=0)
+    cutmix: float = option(
+        0.0, "probability that a batch is mixed by cutmix (the paper: 0.5 on colour images)", low=0, high=1
+    )
 
 
 @dataclass(frozen=True)
@@ -214,6 +219,8 @@ def read(cls: type[Chosen], learner: str, config: Mapping[str, Any], what: str =
 
 
 def _check(owner: str, name: str, value: Any, rule: Mapping[str, Any]) -> Any:
+    if rule["kind"] == "float" and isinstance(value, str):
+        value = number_in(value)
     expected = _expected(value, rule)
     if expected is not None:
         raise UsageError(f"The option {name!r} of the {owner} is {expected}; got {value!r}. It is: {rule['meaning']}.")
@@ -225,15 +232,15 @@ def _check(owner: str, name: str, value: Any, rule: Mapping[str, Any]) -> Any:
 
 def _expected(value: Any, rule: Mapping[str, Any]) -> str | None:
     """What was expected, in words, where the value is not that."""
-    kind, low = rule["kind"], rule["low"]
+    kind, low, high = rule["kind"], rule["low"], rule["high"]
     if kind == "choice" and value not in rule["choices"]:
         return "one of " + ", ".join(rule["choices"])
     if kind == "bool" and not isinstance(value, bool):
         return "true or false"
-    if kind == "int" and not (_is_int(value) and value >= low):
-        return f"a whole number of at least {low}"
-    if kind == "float" and not (_is_number(value) and value >= low):
-        return f"a number of at least {low:g}"
+    if kind == "int" and not (_is_int(value) and low <= value <= high):
+        return f"a whole number {_range(low, high)}"
+    if kind == "float" and not (_is_number(value) and low <= value <= high):
+        return f"a number {_range(low, high)}"
     if kind == "widths" and not (
         value is None or (isinstance(value, list | tuple) and all(_is_int(w) and w > 0 for w in value))
     ):
@@ -244,6 +251,22 @@ def _expected(value: Any, rule: Mapping[str, Any]) -> str | None:
     if kind == "normalise" and not (value is None or isinstance(value, str) or _is_pair(value)):
         return "a data set's name or [means, deviations]"
     return None
+
+
+def _range(low: float, high: float) -> str:
+    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+
+
+def number_in(text: str) -> float | str:
+    """The number that a text is, else the text: YAML reads 1e-3, without a point, as a text.
+
+    >>> number_in("1e-3"), number_in("fast")
+    (0.001, 'fast')
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _is_int(value: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import UsageError
 from recollect.learners.base import Array, Scores, Setting, State
 from recollect.learners.options import Prototypes, Shrinkage
 from recollect.runs.seeds import Seeds
@@ -104,12 +105,24 @@ class StreamingLDA(NearestClassMean):
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The linear discriminant of each class, under equal priors."""
+        if not self.counts.any():
+            return np.zeros((len(x), len(self.counts)), np.float32)
         if self._precision is None:
             shrinkage, width = self.options.shrinkage, len(self.scatter)
             covariance = (1 - shrinkage) * self.scatter / max(1, self.counts.sum()) + shrinkage * np.eye(width)
+            if not shrinkage:
+                self._refuse_singular(covariance)
             self._precision = np.linalg.inv(covariance)
         weights = self.means @ self._precision
         return self._seen_only(self._features(x) @ weights.T - 0.5 * (weights * self.means).sum(1))
+
+    def _refuse_singular(self, covariance: Array) -> None:
+        rank, width = int(np.linalg.matrix_rank(covariance, hermitian=True)), len(covariance)
+        if rank < width:
+            raise UsageError(
+                f"Without shrinkage the covariance must have an inverse; of {width} features, {int(self.counts.sum())}"
+                f" samples so far vary in {rank} directions alone. Give slda a shrinkage above 0, such as 0.0001."
+            )
 
     def state(self) -> State:
         """Means, counts and covariance."""

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 from recollect.errors import MissingExtra, UsageError
 from recollect.learners import options
 from recollect.learners.base import Learner, LearnerCard, Setting
 from recollect.learners.detection.cards import CARDS as DETECTION
+from recollect.learners.paths import import_path, refuse_call
 from recollect.runs.seeds import Seeds
 
 _CARDS = (
@@ -164,7 +166,8 @@ def make_learner(
     """The learner of this name, new, with these options.
 
     A name with a colon, such as "my_package.learners:MyLearner", is imported and called as
-    `MyLearner(setting=..., seeds=..., **config)`.
+    `MyLearner(setting=..., seeds=..., **config)`; an estimator, "sklearn.naive_bayes:GaussianNB", is called with
+    its options alone.
 
     >>> from recollect.runs.seeds import derive
     >>> setting = Setting(input_shape=(4,), n_classes=2, tasks=((0,), (1,)))
@@ -188,7 +191,8 @@ def make_learner(
     if card.extra is not None and find_spec("torch") is None:
         raise MissingExtra.of("torch", card.extra)
     chosen = options.read(card.options, name, config or {})
-    learner: Learner = _import(card.maker)(chosen, setting, seeds, device)
+    module, _, attribute = card.maker.partition(":")
+    learner: Learner = getattr(import_module(module), attribute)(chosen, setting, seeds, device)
     return learner
 
 
@@ -207,18 +211,23 @@ def refuse_misfit(card: LearnerCard, kind: str, *, gives_boundaries: bool) -> No
         )
 
 
-def _import(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    return getattr(import_module(module), attribute)
-
-
 def _foreign(path: str, config: dict[str, Any], setting: Setting, seeds: Seeds) -> Learner:
-    from recollect.learners.wrap import wrap
+    from recollect.learners.wrap import wrap, wrap_sklearn
 
-    try:
-        maker = _import(path)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(
-            f"Cannot import the learner {path!r}: {error}. Is its package installed, or on the path?"
-        ) from None
+    maker = import_path(path, "learner")
+    if isinstance(maker, type) and hasattr(maker, "get_params") and not hasattr(maker, "learn"):
+        refuse_call(maker, path, "estimator", config)
+        return wrap_sklearn(maker(**_numbers(maker, config)), setting, seeds)
+    refuse_call(maker, path, "learner", {"setting": setting, "seeds": seeds, **config})
     return wrap(maker(setting=setting, seeds=seeds, **config), setting, seeds)
+
+
+def _numbers(estimator: type, config: dict[str, Any]) -> dict[str, Any]:
+    """The parameters, texts that are numbers made numbers where the default is one."""
+    takes = signature(estimator).parameters
+    numbers = {
+        name: options.number_in(value)
+        for name, value in config.items()
+        if isinstance(value, str) and name in takes and isinstance(takes[name].default, float)
+    }
+    return {**config, **numbers}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import pickle
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,27 +10,13 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.learners.base import Array, Learner, Scores, Setting, State
+from recollect.learners.frozen import freeze, thaw
 from recollect.runs.seeds import Seeds
 
 if TYPE_CHECKING:
     from recollect.streams import Batch
-
-_TRUSTED = ("numpy", "scipy", "sklearn")
-_PLAIN = frozenset(
-    {f"builtins.{name}" for name in ("set", "frozenset", "bytearray", "complex", "range", "slice", "object")}
-    | {"collections.OrderedDict", "collections.defaultdict", "collections.deque", "copyreg._reconstructor"}
-)
-# Functions by which numpy rebuilds its arrays, numbers and generators.
-_MAKERS = frozenset(
-    (
-        "_reconstruct",
-        "_frombuffer",
-        "scalar",
-        "__randomstate_ctor",
-        "__bit_generator_ctor",
-        "__generator_ctor",
-    )
-)
+# Where an estimator has several, the first: a logarithm tells apart what a probability rounds to 0.
+_SCORES = ("decision_function", "predict_joint_log_proba", "predict_log_proba", "predict_proba")
 
 
 def wrap_module(
@@ -87,12 +72,22 @@ def wrap_sklearn(estimator: Any, setting: Setting, seeds: Seeds | None = None) -
     """A learner around a scikit-learn classifier with `partial_fit`.
 
     Samples are flattened; uint8 images become values in 0 .. 1. Where `random_state` is None it is set from
-    the run's seed. The scores are `decision_function`, else `predict_proba`, else 1 for the predicted class.
+    the run's seed. The scores are `decision_function`, else `predict_joint_log_proba`, `predict_log_proba` or
+    `predict_proba`, else 1 for the predicted class: logarithms first, for a small probability is rounded to 0.
     """
-    if not hasattr(estimator, "partial_fit"):
+    if isinstance(estimator, type):
         raise UsageError(
-            f"{type(estimator).__name__} has no partial_fit, so it cannot learn from a stream. Take an"
-            " estimator that has (SGDClassifier, GaussianNB, ...), or write an object with learn and score."
+            f"An estimator was expected, and the class {estimator.__name__} came. Make one of it, with its"
+            f" parameters: wrap_sklearn({estimator.__name__}(), ...)."
+        )
+    instead = "Take a classifier that has (SGDClassifier, GaussianNB, ...), or write an object with learn and score."
+    name = type(estimator).__name__
+    if not callable(getattr(estimator, "partial_fit", None)):
+        raise UsageError(f"{name} has no partial_fit, so it cannot learn from a stream. {instead}")
+    if not (callable(getattr(estimator, "predict", None)) and is_incremental_classifier(estimator)):
+        raise UsageError(
+            f"A classifier was expected, with predict(x) and partial_fit(x, y, classes); {name} has no such"
+            f" methods. {instead}"
         )
     return SklearnLearner(estimator, setting, seeds)
 
@@ -103,6 +98,11 @@ def wrap(learner: Any, setting: Setting, seeds: Seeds | None = None) -> Learner:
     `end_task` does nothing, nothing is stored, and the state is the object's attributes, pickled. An
     estimator with `partial_fit` is given to `wrap_sklearn`.
     """
+    if isinstance(learner, type):
+        raise UsageError(
+            f"A learner was expected, and the class {learner.__name__} came. Make one of it:"
+            f" wrap({learner.__name__}(...), ...)."
+        )
     if isinstance(learner, Learner):
         return learner
     if hasattr(learner, "partial_fit") and not hasattr(learner, "learn"):
@@ -122,6 +122,7 @@ class ObjectLearner:
     def __init__(self, learner: Any, setting: Setting) -> None:
         self.wrapped = learner
         self._n_classes = setting.n_classes
+        self._how = _task_is_taken(learner)
 
     @property
     def stored_samples(self) -> int:
@@ -138,11 +139,16 @@ class ObjectLearner:
         self.wrapped.learn(batch)
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
-        """The object's scores, with their shape checked."""
-        scores = np.asarray(self.wrapped.score(x, task), np.float32)
+        """The object's scores, with their shape checked; `task` is given to those that take it."""
+        name = type(self.wrapped).__name__
+        if self._how == "by place":
+            given = self.wrapped.score(x, task)
+        else:
+            given = self.wrapped.score(x, task=task) if self._how == "by name" else self.wrapped.score(x)
+        scores = _as_scores(given, name)
         if scores.shape != (len(x), self._n_classes):
             raise UsageError(
-                f"{type(self.wrapped).__name__}.score gives one row a sample and one score a class, here"
+                f"{name}.score gives one row a sample and one score a class, here"
                 f" {(len(x), self._n_classes)}; got {scores.shape}."
             )
         return scores
@@ -163,7 +169,7 @@ class ObjectLearner:
         if "own" in state:
             self.wrapped.restore(state["own"])
         else:
-            self.wrapped.__dict__.update(thaw(state["pickled"], self.wrapped))
+            _become(self.wrapped, thaw(state["pickled"], self.wrapped))
 
 
 class SklearnLearner:
@@ -189,19 +195,14 @@ class SklearnLearner:
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The estimator's scores; equal ones before it has learned anything."""
         if not self._is_fitted:
-            return np.zeros((len(x), self._n_classes), np.float32)
+            return np.zeros((len(x), self._n_classes))
         flat = _flat(x)
+        method = next((getattr(self.estimator, name) for name in _SCORES if hasattr(self.estimator, name)), None)
         # The log of a prior of 0 (a class not seen yet) is -inf: the right score, not a mistake.
         with np.errstate(divide="ignore", invalid="ignore"):
-            if hasattr(self.estimator, "decision_function"):
-                scores = np.asarray(self.estimator.decision_function(flat))
-            elif hasattr(self.estimator, "predict_proba"):
-                scores = np.asarray(self.estimator.predict_proba(flat))
-            else:
-                scores = np.eye(self._n_classes)[self.estimator.predict(flat)]
-        if scores.ndim == 1:
-            scores = np.stack([-scores, scores], 1)
-        return scores.astype(np.float32)
+            given = np.eye(self._n_classes)[self.estimator.predict(flat)] if method is None else method(flat)
+        scores = np.asarray(given, np.float64)
+        return np.stack([-scores, scores], 1) if scores.ndim == 1 else scores
 
     def end_task(self) -> None:
         """Do nothing."""
@@ -212,45 +213,63 @@ class SklearnLearner:
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
-        self.estimator.__dict__.update(thaw(state["pickled"], self.estimator))
+        _become(self.estimator, thaw(state["pickled"], self.estimator))
         self._is_fitted = bool(state["is_fitted"])
 
 
-def freeze(thing: Any) -> bytes:
-    """The attributes of an object, as bytes."""
+def is_incremental_classifier(estimator: Any) -> bool:
+    """Does it have `partial_fit` with `classes`, as scikit-learn's classifiers do? Of an estimator, or of its class."""
+    method = getattr(estimator, "partial_fit", None)
+    if not callable(method):
+        return False
+    takes = inspect.signature(method).parameters
+    return "classes" in takes or any(one.kind is inspect.Parameter.VAR_KEYWORD for one in takes.values())
+
+
+def _task_is_taken(learner: Any) -> str:
+    """How the object's `score` takes the task: "by place", "by name" or "never"."""
     try:
-        return pickle.dumps(thing.__dict__, protocol=4)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"The state of {type(thing).__name__} cannot be saved ({error}). Give it state() and"
-            " restore(state), of plain containers, numbers and numpy arrays."
-        ) from None
+        signature = inspect.signature(learner.score)
+    except ValueError:  # a function of C without one
+        return "by place"
+    for how, given, named in (("by place", (0, 0), {}), ("by name", (0,), {"task": 0}), ("never", (0,), {})):
+        try:
+            signature.bind(*given, **named)
+        except TypeError:
+            continue
+        return how
+    raise UsageError(
+        f"A learner scores by score(x, task) or score(x); {type(learner).__name__} has score{signature}."
+        " Give its other arguments defaults."
+    )
 
 
-def thaw(frozen: bytes, thing: Any) -> dict[str, Any]:
-    """The attributes in `frozen`; types of numpy, scipy, scikit-learn and the object's own package alone."""
-    attributes: dict[str, Any] = _Thaw(io.BytesIO(frozen), type(thing).__module__.split(".")[0]).load()
-    return attributes
+def _as_scores(given: Any, name: str) -> Scores:
+    """Scores as they came, in an array of floats: nothing is rounded, for a rounded score may become a tie."""
+    if hasattr(given, "detach"):  # a tensor, perhaps with a gradient or elsewhere than in memory
+        given = given.detach().cpu()
+        given = given.float() if str(given.dtype) == "torch.bfloat16" else given
+    try:
+        scores: Array = np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise UsageError(f"{_expected(name)} what came is no array ({error}).") from None
+    if scores.dtype.kind in "biu":
+        return scores.astype(np.float64)
+    if scores.dtype.kind != "f":
+        raise UsageError(f"{_expected(name)} these are {_KINDS.get(scores.dtype.kind, f'of type {scores.dtype}')}.")
+    return scores
 
 
-class _Thaw(pickle.Unpickler):
-    """An unpickler that looks up types of a learner's packages, and no function but those of numpy arrays."""
+_KINDS = {"c": "complex (which is larger?)", "U": "text", "S": "text", "O": "Python objects"}
 
-    def __init__(self, file: io.BytesIO, package: str) -> None:
-        super().__init__(file)
-        self._packages = {*_TRUSTED, package}
 
-    def find_class(self, module: str, name: str) -> Any:
-        if module.split(".")[0] in self._packages:
-            found = super().find_class(module, name)
-            if isinstance(found, type) or name in _MAKERS or name.startswith("__pyx_unpickle_"):
-                return found
-        elif f"{module}.{name}" in _PLAIN:
-            return super().find_class(module, name)
-        raise UsageError(
-            f"The checkpoint asks for {module}.{name}, which is no part of the learner's state."
-            " It was not made by this learner; run from the start."
-        )
+def _expected(name: str) -> str:
+    return f"{name}.score gives an array of real numbers, a row a sample and a column a class, higher = likelier;"
+
+
+def _become(thing: Any, attributes: dict[str, Any]) -> None:
+    vars(thing).clear()
+    vars(thing).update(attributes)
 
 
 def _flat(x: Array) -> Array:

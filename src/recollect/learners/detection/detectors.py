@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -18,7 +17,8 @@ from numpy.typing import NDArray
 from recollect.errors import MissingExtra, UsageError
 from recollect.learners.base import Array, State
 from recollect.learners.detection.names import SKLEARN, Spec, nearest, pyod_names
-from recollect.learners.wrap import freeze, thaw
+from recollect.learners.frozen import freeze, thaw
+from recollect.learners.paths import import_path
 from recollect.runs.seeds import Seeds
 
 Floats = NDArray[np.float64]
@@ -197,17 +197,13 @@ def threshold(scores: Floats, contamination: float) -> float:
 
 
 def _imported(spec: Spec) -> Any:
-    if spec.family == "path":
-        module, _, attribute = spec.name.partition(":")
-    else:
+    path = spec.name
+    if spec.family != "path":
         package, extra = ("pyod", "anomaly") if spec.family == "pyod" else ("sklearn", "sklearn")
         if find_spec(package) is None:
             raise MissingExtra.of(package, extra)
-        module, attribute = (pyod_names() if spec.family == "pyod" else SKLEARN)[spec.name], spec.name
-    try:
-        model = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"Cannot import the detector {spec.name!r}: {error}. Is its package installed?") from None
+        path = f"{(pyod_names() if spec.family == 'pyod' else SKLEARN)[spec.name]}:{spec.name}"
+    model = import_path(path, "detector")
     if not callable(getattr(model, "fit", None)) or not callable(getattr(model, "decision_function", None)):
         raise UsageError(f"A detector has fit(x) and decision_function(x); {spec.name} lacks one of them.")
     return model
