@@ -71,6 +71,8 @@ plan: {rows: [0, 4], columns: seen, every: 100, subsample: 50}
         (("seeds: 5", "seeds: 5\nplan: {rows: [0, -1]}"), r"plan.rows: .*got \[0, -1\]"),
         (("seeds: 5", "seeds: 5\ndevice: gpu"), "device: one of auto, cpu, cuda, cuda:N, mps; got 'gpu'"),
         (("streams: [{name: digits, tasks: 5}]", "streams: digits"), r"streams: a list, such as \[digits\]"),
+        (("finetune", "'no_such_module:Mine'"), r"learners\[0\].*there is no module 'no_such_module'"),
+        (("memory: 200}}, {g", "network: 'nope:make'}}, {g"), r"learners\[1\].*network 'nope:make'.*no module 'nope'"),
         (("finetune", "finetun"), r"learners\[0\].*no learner named 'finetun'; the nearest is 'finetune'"),
         (("finetune", "random"), "two learners are called 'random'"),
         (("finetune", "{er: 3}"), "the options of er are a mapping"),

@@ -121,9 +121,9 @@ def test_a_record_has_names_that_can_be_read_back(tmp_path: Path) -> None:
 def test_a_run_whose_learner_cannot_be_made_is_on_record(tmp_path: Path) -> None:
     from recollect.experiments import parse, run_experiment
 
-    text = "{name: e, streams: [{name: digits, tasks: 2}], learners: ['no_such_module:Learner', random], seeds: 1}"
+    text = "{name: e, streams: [{name: digits, tasks: 2}], learners: ['json:Learner', random], seeds: 1}"
     outcome = run_experiment(parse(text), tmp_path, workers=1)
     assert len(outcome.failures) == 1
     failed = read_run(outcome.failures[0].job.folder)
     assert (failed.status, failed.rows) == ("failed", ())
-    assert "no_such_module" in (failed.error or "")
+    assert "the module json has no 'Learner'" in (failed.error or "")

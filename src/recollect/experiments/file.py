@@ -299,7 +299,14 @@ def _check_learner(name: str, options: Mapping[str, Any]) -> None:
     """Find a wrong name or option now, not after an hour of other runs."""
     from recollect.learners import LEARNERS
     from recollect.learners import options as learner_options
+    from recollect.learners.paths import refuse_missing
 
+    for what, path in (("learner", name), ("network", options.get("network"))):
+        if isinstance(path, str) and ":" in path:
+            try:
+                refuse_missing(path, what)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
     if ":" in name:
         return
     if name not in LEARNERS:

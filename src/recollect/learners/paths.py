@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from recollect.errors import UsageError
@@ -25,19 +26,11 @@ def import_path(path: str, what: str) -> Any:
     ...
     recollect.errors.UsageError: Cannot import the function 'math:flour': the module math has no 'flour'. ...
     """
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise UsageError(f"The path of a {what} is 'package.module:name'; got {path!r}.")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
+    module, name = _parts(path, what)
     try:
         home = import_module(module)
     except ImportError as error:
-        raise UsageError(
-            f"Cannot import the {what} {path!r}: {error}. Is its package installed, or on the path? Searched are"
-            f" Python's path (PYTHONPATH) and the current folder, {here}."
-        ) from None
+        raise _not_found(path, what, str(error)) from None
     except Exception as error:
         raise UsageError(
             f"Cannot import the {what} {path!r}: its module stops with {type(error).__name__}: {error}."
@@ -49,6 +42,34 @@ def import_path(path: str, what: str) -> Any:
             f"Cannot import the {what} {path!r}: the module {module} has no {name!r}."
             f" It is {getattr(home, '__file__', 'built in')}."
         ) from None
+
+
+def refuse_missing(path: str, what: str) -> None:
+    """Raise UsageError if there is no such module; it is looked for and not imported, which may take long."""
+    module, _ = _parts(path, what)
+    try:
+        found = find_spec(module) is not None
+    except (ImportError, ValueError):
+        found = False
+    if not found:
+        raise _not_found(path, what, f"there is no module {module!r}")
+
+
+def _parts(path: str, what: str) -> tuple[str, str]:
+    """Module and name; the current folder is on the path from now on."""
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise UsageError(f"The path of a {what} is 'package.module:name'; got {path!r}.")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    return module, name
+
+
+def _not_found(path: str, what: str, reason: str) -> UsageError:
+    return UsageError(
+        f"Cannot import the {what} {path!r}: {reason}. Is its package installed, or on the path? Searched are"
+        f" Python's path (PYTHONPATH) and the current folder, {os.getcwd()}."
+    )
 
 
 def refuse_call(made: Any, called: str, what: str, given: Mapping[str, Any]) -> None:
