@@ -42,9 +42,10 @@ SPLIT_IN_DOCS = ("cifar100", "tiny-imagenet")
 RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
 ABOUT = {
     "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000,"
-    " reduced ResNet-18, SGD 0.1; GDumb with 32 epochs before each of 5 evaluations.",
-    "cifar100-er-64": "ER with 64 samples from memory a step instead of 10, seed 0, stopped after task 4 of 10; all"
-    " columns are those of a stream of four tasks, and do not stand beside the table above.",
+    " reduced ResNet-18, SGD 0.1; ER draws 10 samples from memory a step, er-64 draws 64; GDumb with 32 epochs before"
+    " each of 5 evaluations.",
+    "cifar100-survey": f"{RUN.format('cifar100-survey')}: ER in the setting in which Soutif et al. 2023 publish it, 20"
+    " tasks of 5 classes; their figure stands beside it in docs/learners/er.md.",
     "tiny-imagenet": "`recollect reproduce michel2023 --data DIR` makes these: split Tiny ImageNet, 100 tasks of 2"
     " classes, at 32 x 32, with the first 100 of 500 training images of each class, M = 2000, a network of three"
     " convolutions; GDumb with 16 epochs before each of 12 evaluations.",
