@@ -108,7 +108,7 @@ def _setting(one: Group) -> str:
 
 
 def _percent(one: Estimate, sign: str = "") -> str:
-    if one.low == one.high == one.value:
+    if one.low == one.high == one.value or np.isnan(one.low):  # one seed has no interval
         return f"{100 * one.value:{sign}.2f}"
     return f"{100 * one.value:{sign}.2f} [{100 * one.low:{sign}.2f}, {100 * one.high:{sign}.2f}]"
 
