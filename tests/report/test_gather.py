@@ -107,6 +107,14 @@ def test_a_column_starts_with_the_first_definition_that_has_a_value() -> None:
     assert "fwt.lopezpaz2017" not in fwt.ids, "it needs the untrained row, which is not there"
 
 
+def test_no_run_takes_less_than_no_time() -> None:
+    seconds = (1.0, 100.0, 2.0)
+    runs = [replace(make_run("a", s), timings={"train_seconds": t}) for s, t in enumerate(seconds)]
+    made = gather(group(runs)).streams[0].learners[0].numbers["timings.train_seconds"]
+    assert made.value == pytest.approx(34.333, abs=1e-3)
+    assert made.low == 0  # the t interval would begin at -107
+
+
 def test_costs_are_columns_with_units() -> None:
     (stream,) = gather(make_groups()).streams
     assert [(c.id, c.unit) for c in stream.columns if c.unit] == [

@@ -205,8 +205,8 @@ def _costs(groups: Sequence[Group]) -> list[dict[str, Number]]:
     made: list[dict[str, Number]] = [{} for _ in groups]
     for id, measured in found.items():
         for of, (value, low, high, n) in zip(made, _lines(estimate(measured, axis=1)), strict=True):
-            if n:
-                of[id] = Number.rounded(value, low, high, n)
+            if n:  # no run takes less than no time; where there is no interval, low is NaN and stays it
+                of[id] = Number.rounded(value, max(low, 0.0), high, n)
     return made
 
 
