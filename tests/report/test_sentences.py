@@ -6,7 +6,7 @@ from recollect.report.contents import Bend, Number
 from recollect.report.gather import gather
 from recollect.report.prose import Sentence
 from recollect.report.sentences import _forgotten as forgotten
-from recollect.report.sentences import answer, who_stopped
+from recollect.report.sentences import answer, other_rows, who_stopped
 from recollect.report.words import Words
 from tests.report.samples import make_groups
 
@@ -55,6 +55,17 @@ class TestWhoStopped:
 
     def test_nothing_to_say_without_curves(self) -> None:
         assert who_stopped({"a": None}, WORDS, 5) == ()
+
+
+class TestOtherRows:
+    def test_learners_evaluated_less_often_are_named(self) -> None:
+        ends = {"er": (1, 2, 3, 4), "er-64": (None, 2, None, 4), "gdumb": (None, 2, None, 4)}
+        text = said(other_rows(ends, WORDS, 4))
+        assert text.startswith("er-64 and gdumb were evaluated after 2 of 4 tasks, others after 4.")
+        assert "compare them with care" in text
+
+    def test_the_same_rows_need_no_word(self) -> None:
+        assert other_rows({"a": (None, 2), "b": (None, 2)}, WORDS, 2) == ()
 
 
 class TestWhatWasForgotten:

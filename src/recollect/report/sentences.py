@@ -32,7 +32,7 @@ def answer(stream: Stream) -> tuple[tuple[Sentence, ...], ...]:
     if len(learners) < len(stream.learners):
         lead += reference_level({one.label: one.numbers[headline] for one in stream.learners if one.is_reference})
     stopped = who_stopped({one.label: one.bend for one in best}, stream.words, stream.T)
-    rest = _unanswered(stream, not stopped)
+    rest = other_rows({one.label: one.ends for one in best}, stream.words, stream.T) + _unanswered(stream, not stopped)
     if len(best) < len(learners):
         rest += (Sentence((f"Of {len(learners)} learners the {len(best)} best are described here.",)),)
     paragraphs = (lead, stopped, what_was_forgotten(best, stream.words), rest)
@@ -49,6 +49,23 @@ def _best(learners: Sequence[Learner], headline: str, higher: bool) -> list[Lear
 
     kept = sorted(learners, key=rank)[:DESCRIBED]
     return [one for one in learners if any(one is other for other in kept)]
+
+
+def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -> tuple[Sentence, ...]:
+    """That learners were evaluated after different tasks: what is measured along the way cannot be compared then."""
+    rows = {label: tuple(end for end in found if end is not None) for label, found in ends.items()}
+    most = max(map(len, rows.values()), default=0)
+    fewer = [label for label, found in rows.items() if len(found) < most]
+    if not fewer:
+        return ()
+    counts = " or ".join(map(str, sorted({len(rows[label]) for label in fewer})))
+    verb = "was" if len(fewer) == 1 else "were"
+    words_after = (
+        f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}. Forgetting and transfer are over"
+        f" those rows alone, without the scores right after the other {words.tasks}: compare them with care. The"
+        f" {words.score} at the end is the same question for all."
+    )
+    return (Sentence((*listed(fewer), words_after)),)
 
 
 def _unanswered(stream: Stream, no_curve: bool) -> tuple[Sentence, ...]:
