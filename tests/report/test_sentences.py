@@ -66,6 +66,11 @@ class TestOtherRows:
 
     def test_the_same_rows_need_no_word(self) -> None:
         assert other_rows({"a": (None, 2), "b": (None, 2)}, WORDS, 2) == ()
+        assert other_rows({}, WORDS, 2) == ()
+
+    def test_as_many_but_other_rows_are_said_too(self) -> None:
+        text = said(other_rows({"a": (1, None, 3), "b": (None, 2, 3)}, WORDS, 3))
+        assert text.startswith("Learners were evaluated after 2 tasks each, not the same ones. Forgetting")
 
 
 class TestWhatWasForgotten:

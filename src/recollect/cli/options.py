@@ -15,6 +15,7 @@ import typer
 
 from recollect.errors import UsageError
 from recollect.metrics import Metric, registry
+from recollect.report.provenance import why_incomplete
 from recollect.report.words import Focus, focus_of, score_name, words_for
 from recollect.runs import Group, Run, attach_joint, group, load
 from recollect.runs.leaving_out import without as leave_out
@@ -93,17 +94,11 @@ class Inputs:
         return group(self.runs(paths))
 
 
-def _unfinished(runs: Sequence[Run]) -> list[str]:
+def _unfinished(runs: Sequence[Run], most: int = 3) -> list[str]:
     """That runs failed or are not finished, the first few by name: their numbers are missing or of a part."""
-    notes = []
-    for status, words in (("failed", "failed"), ("running", "is not finished")):
-        found = [run for run in runs if run.status == status]
-        for run in found[:3]:
-            why = f": {shorten(run.error, 160)}" if run.error else ""
-            notes.append(f"{run.name} {words}, {len(run.rows)} rows{why}")
-        if len(found) > 3:
-            notes.append(f"{len(found) - 3} more runs: {status}")
-    return notes
+    found = [(run, why) for run in runs if (why := why_incomplete(run)) is not None]
+    notes = [f"{run.name}, {len(run.rows)} rows: {shorten(why, 160)}" for run, why in found[:most]]
+    return notes + ([f"{len(found) - most} more runs are not finished"] if len(found) > most else [])
 
 
 Paths = Annotated[

@@ -14,6 +14,7 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
+from recollect.errors import RecollectError
 from recollect.experiments.grid import Job, build_stream, is_finished, refuse_changed, write_config
 from recollect.protocol import describe, iter_run
 from recollect.protocol.saved import record_failure
@@ -88,7 +89,8 @@ def _learner(job: Job, stream: Stream) -> Learner:
     try:
         return make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
     except Exception as error:
-        record_failure(job.folder, describe(stream, **_described(job)), error)
+        with contextlib.suppress(RecollectError):  # what went wrong first is what is told
+            record_failure(job.folder, describe(stream, **_described(job)), error)
         raise
     finally:
         if "torch" in sys.modules:

@@ -58,16 +58,22 @@ def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
     found: list[Refusal] = []
     silent: dict[tuple[str, str], list[Run]] = {}
     for run in (run for group in groups for run in group.runs):
-        if run.status == "failed":
-            found.append(Refusal(f"a part of {run.name}", f"the run failed: {run.error or 'no reason given'}"))
-        elif run.status == "running":
-            found.append(Refusal(f"a part of {run.name}", "the run was not finished when it was read"))
+        why = why_incomplete(run)
+        if why is not None:
+            found.append(Refusal(f"a part of {run.name}", why))
         for what in dict.fromkeys(_silence(row) for row in run.rows if "reason" in row.extra):
             silent.setdefault(what, []).append(run)
     for (rows, reason), runs in silent.items():
         who = runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({_learners(runs)})"
         found.append(Refusal(f"{rows} of {who}", reason))
     return tuple(found)
+
+
+def why_incomplete(run: Run) -> str | None:
+    """Why a run has not all of its rows; None of one that is finished or another tool's."""
+    if run.status == "failed":
+        return f"the run failed: {run.error or 'no reason given'}"
+    return "the run was not finished when it was read" if run.status == "running" else None
 
 
 def _silence(row: Row) -> tuple[str, str]:

@@ -54,18 +54,20 @@ def _best(learners: Sequence[Learner], headline: str, higher: bool) -> list[Lear
 def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -> tuple[Sentence, ...]:
     """That learners were evaluated after different tasks: what is measured along the way cannot be compared then."""
     rows = {label: tuple(end for end in found if end is not None) for label, found in ends.items()}
-    most = max(map(len, rows.values()), default=0)
-    fewer = [label for label, found in rows.items() if len(found) < most]
-    if not fewer:
+    if len(set(rows.values())) < 2:
         return ()
-    counts = " or ".join(map(str, sorted({len(rows[label]) for label in fewer})))
-    verb = "was" if len(fewer) == 1 else "were"
-    words_after = (
-        f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}. Forgetting and transfer are over"
-        f" those rows alone, without the scores right after the other {words.tasks}: compare them with care. The"
-        f" {words.score} at the end is the same question for all."
+    most = max(map(len, rows.values()))
+    fewer = [label for label, found in rows.items() if len(found) < most]
+    who: tuple[str, ...] = (f"Learners were evaluated after {most} {words.tasks} each, not the same ones.",)
+    if fewer:
+        counts = " or ".join(map(str, sorted({len(rows[label]) for label in fewer})))
+        verb = "was" if len(fewer) == 1 else "were"
+        who = (*listed(fewer), f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}.")
+    care = (
+        f" Forgetting and transfer are over those rows alone, without the scores right after the other {words.tasks}:"
+        f" compare them with care. The {words.score} at the end is the same question for all."
     )
-    return (Sentence((*listed(fewer), words_after)),)
+    return (Sentence((*who, care)),)
 
 
 def _unanswered(stream: Stream, no_curve: bool) -> tuple[Sentence, ...]:
