@@ -3,7 +3,7 @@
 Why: a matrix with everything needed to split forgetting should cost no more than its plain diagonal. Compared
 in one process at one thread, interleaved, by processor time, the best of several rounds each:
 
-- *evaluation*: `recollect.protocol.counting.evaluate` on all test samples;
+- *evaluation*: `recollect.problems.counting.evaluate` on all test samples;
 - *forward*: the same learner's scores of the same images in the same batches, and nothing else;
 - *counting*: the evaluation of scores that are there already, that is all of it but the forward pass;
 - *plain*: the network in evaluation mode under `torch.inference_mode` on float tensors made beforehand, nothing
@@ -55,7 +55,7 @@ def measure(stream: Any, network: str, rounds: int) -> dict[str, float]:
     import torch
 
     from recollect.learners import Setting, make_learner
-    from recollect.protocol.counting import batch_size, evaluate, question_of
+    from recollect.problems.counting import batch_size, evaluate, question_of
     from recollect.runs.seeds import derive
 
     learner: Any = make_learner("finetune", {"network": network}, Setting.of(stream), derive(0), "cpu")

@@ -62,9 +62,9 @@ def test_a_learner_may_have_a_plan_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_learner_or_a_target_that_is_not_for_the_stream_is_found_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'naive' is for anomaly, and the stream asks for classification"):
+    with pytest.raises(UsageError, match="'naive' is for detection, and the stream asks for classification"):
         grid(parse(TEXT.replace("random", "naive")), tmp_path)
-    with pytest.raises(UsageError, match="the stream digits asks for classes"):
+    with pytest.raises(UsageError, match="classification asks for classes"):
         grid(parse(TEXT[:-1] + ", target: f1}"), tmp_path)
 
 

@@ -18,7 +18,7 @@ QUICK = {
     "epochs": 3,
     "samples": 10,
 }
-CLASSIFIERS = {name: card for name, card in LEARNERS.items() if card.kind == "classification"}
+CLASSIFIERS = {name: card for name, card in LEARNERS.items() if "classification" in card.problems}
 
 
 def quick(name: str, **more):

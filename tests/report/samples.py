@@ -27,6 +27,7 @@ def make_run(
     rows = [_row(k, T, keep, harder, restricted, rng) for k in range(-1, T)]
     return Run(
         learner=learner,
+        role="joint" if learner == "joint_incremental" else "contestant",
         stream=stream,
         seed=seed,
         seeds=derive(seed),
@@ -137,6 +138,7 @@ def make_detector(
         made.append(Row(after, step=(i + 1) * 500, task_end=is_end, score=tuple(auc), extra=extra))
     return Run(
         learner=learner,
+        role="reference" if learner.startswith("cumulative") else "contestant",
         stream=stream,
         seed=seed,
         seeds=derive(seed),

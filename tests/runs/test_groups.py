@@ -77,7 +77,7 @@ def test_nothing_makes_no_group():
 
 
 def test_joint_runs_go_to_the_same_seed_on_the_same_stream():
-    joint = [run("joint_incremental", seed, last=0.9 + seed / 100) for seed in (0, 1)]
+    joint = [run("joint_incremental", seed, last=0.9 + seed / 100, role="joint") for seed in (0, 1)]
     er0, er1, er2, elsewhere, *_ = attach_joint([run(seed=0), run(seed=1), run(seed=2), run(stream="x"), *joint])
     assert er0.matrix.joint[1, 0] == 0.9
     assert er1.matrix.joint[1, 0] == 0.91
@@ -87,7 +87,7 @@ def test_joint_runs_go_to_the_same_seed_on_the_same_stream():
 
 def test_joint_runs_and_runs_with_their_own_joint_scores_stay():
     own = run(rows=(Row(0, score=(0.5, 0.5), joint=(0.6, 0.6)),))
-    given = [run("joint_incremental"), own]
+    given = [run("joint_incremental", role="joint"), own]
     assert attach_joint(given) == tuple(given)
 
 

@@ -55,12 +55,28 @@ def test_a_sparse_plan_and_batches() -> None:
     assert without(batches, ["b"]).matrix.learned_at.tolist() == [0, 2]
 
 
+def test_rows_inside_a_concept_are_not_task_ends() -> None:
+    """Two rows inside each concept before its end: the concepts that stay are learned at their own ends."""
+    rows = [Row(-1, step=0, score=(None, None, None))]
+    for k in range(3):
+        own = [[0.2, 0.5, 0.9][i] for i in range(3)]
+        for i in range(3):
+            cells = [0.9 - 0.2 * (k - j) if j < k else own[i] if j == k else 0.1 for j in range(3)]
+            rows.append(Row(k - (i < 2), step=3 * k + i + 1, score=tuple(cells), task_end=i == 2))
+    run = detector(rows=tuple(rows))
+    assert run.matrix.learned_at.tolist() == [2, 5, 8]
+    left = without(run, ["b"])
+    assert left.matrix.learned_at.tolist() == [2, 8]
+    assert score(left.matrix, "acc.learning") == pytest.approx(0.9)
+    assert score(left.matrix, "forgetting.first") == pytest.approx(0.4)
+
+
 @pytest.mark.parametrize(
     ("changes", "names", "message"),
     [
         ({}, ["d"], "no concept 'd' to leave out; it has a, b, c"),
         ({}, ["a", "b", "c"], "All 3 concepts"),
-        ({"scenario": "class-incremental"}, ["a"], "Only concepts of detectors"),
+        ({"scenario": "class-incremental", "problem": "classification"}, ["a"], "Only concepts of detectors"),
     ],
 )
 def test_wrong_use(changes: dict[str, object], names: list[str], message: str) -> None:

@@ -314,4 +314,4 @@ def test_unicode_and_nan(folder):
     assert (back.learner, back.stream, back.seed, back.tasks[0].name) == (run.learner, "数字", 10**40, "α")
     assert back.rows[0].score == (None,)
     assert "NaN" not in (folder / "rows.jsonl").read_text()
-    assert json.loads((folder / "run.json").read_text())["schema"] == 1
+    assert json.loads((folder / "run.json").read_text())["schema"] == 2

@@ -108,7 +108,7 @@ def _as_dict(entry: Published, folder: str | None) -> dict[str, Any]:
         "train": entry.n_train,
         "test": entry.n_test,
         "shape": list(entry.input_shape),
-        "kind": entry.kind,
+        "problem": entry.problem,
         "folder": folder,
         "home": entry.home,
     }

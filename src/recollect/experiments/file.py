@@ -156,18 +156,6 @@ class Experiment(_Model):
             raise ValueError(f"a seed counts once; got {list(given)}")
         return tuple(given)
 
-    @field_validator("target")
-    @classmethod
-    def _target(cls, given: str | None) -> str | None:
-        from recollect.protocol.targets import target_of
-
-        try:
-            if given is not None:
-                target_of(given)
-        except UsageError as error:
-            raise ValueError(str(error)) from None
-        return given
-
     @model_validator(mode="after")
     def _labels(self) -> Experiment:
         for what, entries in (("learner", self.learners), ("stream", self.streams)):

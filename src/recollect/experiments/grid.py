@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
 from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, StreamEntry
+from recollect.problems import problem_of
 from recollect.protocol import spread
 from recollect.protocol.loop import examiner_of
-from recollect.protocol.targets import ROC_AUC
 from recollect.runs.files import folder_name, make_folder, write_atomic
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
@@ -34,6 +34,7 @@ class Job:
     learner: str
     learner_label: str
     learner_options: Mapping[str, Any]
+    role: str
     stream: str
     stream_label: str
     stream_options: Mapping[str, Any]
@@ -148,8 +149,10 @@ def is_finished(job: Job) -> bool:
 def _job(
     experiment: Experiment, learner: LearnerEntry, entry: StreamEntry, seed: int, place: Path, sizes: _Sizes
 ) -> Job:
+    from recollect.learners import LEARNERS
+
     stream = sizes.of(entry, experiment.seeds[0])
-    is_anomaly = stream.kind == "anomaly"
+    problem = problem_of(stream.problem)
     plan = _plan(learner.plan or experiment.plan, learner, stream.n_sections)
     _refuse_misfits(experiment, learner, stream)
     return Job(
@@ -157,6 +160,7 @@ def _job(
         learner=learner.name,
         learner_label=learner.label,
         learner_options=learner.options,
+        role=LEARNERS[learner.name].role if learner.name in LEARNERS else "contestant",
         stream=entry.name,
         stream_label=entry.label,
         stream_options=entry.options,
@@ -169,8 +173,8 @@ def _job(
         samples=stream.n_samples,
         test_samples=_test_samples(stream, plan),
         tasks=len(stream.tasks),
-        word="concept" if is_anomaly else "task",
-        metric=(experiment.target or ROC_AUC) if is_anomaly else "accuracy",
+        word=problem.task,
+        metric=problem.target(experiment.target).name,
     )
 
 
@@ -181,7 +185,7 @@ def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Strea
 
     examiner_of(stream, experiment.target)
     if learner.name in LEARNERS:
-        refuse_misfit(LEARNERS[learner.name], stream.kind, gives_boundaries=stream.gives_boundaries)
+        refuse_misfit(LEARNERS[learner.name], stream.problem, gives_boundaries=stream.gives_boundaries)
 
 
 def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
@@ -198,7 +202,7 @@ def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
 
 
 def _test_samples(stream: Stream, plan: Plan) -> int:
-    from recollect.protocol.counting import expected_sizes
+    from recollect.problems.counting import expected_sizes
 
     sizes = expected_sizes(stream, subsample=plan.subsample)
     rows = range(stream.n_sections) if plan.rows is None else plan.rows

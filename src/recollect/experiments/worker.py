@@ -127,6 +127,7 @@ def _described(job: Job) -> dict[str, Any]:
         "plan": job.plan,
         "experiment": job.experiment,
         "target": job.target,
+        "role": job.role,
     }
 
 

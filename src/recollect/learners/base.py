@@ -101,7 +101,7 @@ class Setting:
     gives_task: bool = False
     gives_boundaries: bool = True
     passes: int = 1
-    kind: str = "classification"
+    problem: str = "classification"
 
     def __post_init__(self) -> None:
         if not self.tasks or self.n_classes < 1 or not self.input_shape:
@@ -126,7 +126,7 @@ class Setting:
             gives_task=bool(stream.gives_task),
             gives_boundaries=bool(stream.gives_boundaries),
             passes=int(stream.passes),
-            kind=str(getattr(stream, "kind", "classification")),
+            problem=str(getattr(stream, "problem", "classification")),
         )
 
     @property
@@ -161,8 +161,9 @@ class LearnerCard:
 
     `maker` is "module:Class"; `options` the frozen dataclass of its options; `needs_boundaries`: it does
     nothing of its own unless `end_task` is called; `evaluated` is "always" or "end" (its scores in between
-    are NaN, so those rows are not planned); `extra` is the pip extra that it needs; `kind` is what its streams
-    ask for, "classification" or "anomaly".
+    are NaN, so those rows are not planned); `extra` is the pip extra that it needs; `problems` names
+    those that it can answer. `role` says what it is for in a comparison: a "contestant"; a "reference", which
+    others are measured against because it may keep or see everything; a "floor", which learns nothing.
     """
 
     name: str
@@ -175,7 +176,8 @@ class LearnerCard:
     needs_boundaries: bool = False
     evaluated: str = "always"
     extra: str | None = "torch"
-    kind: str = "classification"
+    problems: tuple[str, ...] = ("classification",)
+    role: str = "contestant"
 
     @property
     def defaults(self) -> dict[str, Any]:

@@ -123,6 +123,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="random",
+        role="floor",
         summary="Guesses uniformly among the classes: the reference of difficulty, in flesh.",
         source="Michel et al. 2023, section 3.2",
         maker="recollect.learners.guess:RandomGuess",
@@ -133,6 +134,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="joint_incremental",
+        role="joint",
         summary="A new network trained on everything seen so far, whenever scores are asked after new data.",
         source="the joint learner of intransigence (Chaudhry et al. 2018)",
         maker="recollect.learners.joint:JointIncremental",
@@ -142,6 +144,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="joint_final",
+        role="reference",
         summary="One network trained once on the whole stream, after its last task.",
         source="the offline upper bound of most tables",
         maker="recollect.learners.joint:JointFinal",
@@ -187,7 +190,7 @@ def make_learner(
             f"There is no learner named {name!r}; the nearest is {near[0]!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
-    refuse_misfit(card, setting.kind, gives_boundaries=setting.gives_boundaries)
+    refuse_misfit(card, setting.problem, gives_boundaries=setting.gives_boundaries)
     if card.extra is not None and find_spec("torch") is None:
         raise MissingExtra.of("torch", card.extra)
     chosen = options.read(card.options, name, config or {})
@@ -196,13 +199,19 @@ def make_learner(
     return learner
 
 
-def refuse_misfit(card: LearnerCard, kind: str, *, gives_boundaries: bool) -> None:
-    """Raise UsageError if streams of this kind, or without told boundaries, are not for this learner."""
-    if kind != card.kind:
-        fitting = [other.name for other in LEARNERS.values() if other.kind == kind]
+def role_of(learner: object) -> str:
+    """What a learner is for in a comparison: as its card says, a contestant if it has none."""
+    maker = f"{type(learner).__module__}:{type(learner).__qualname__}"
+    return next((card.role for card in LEARNERS.values() if card.maker == maker), "contestant")
+
+
+def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool) -> None:
+    """Raise UsageError if streams of this problem, or without told boundaries, are not for this learner."""
+    if problem not in card.problems:
+        fitting = [other.name for other in LEARNERS.values() if problem in other.problems]
         raise UsageError(
-            f"The learner {card.name!r} is for {card.kind}, and the stream asks for {kind}. For that there are:"
-            f" {', '.join(fitting)}."
+            f"The learner {card.name!r} is for {' and '.join(card.problems)}, and the stream asks for {problem}. For"
+            f" that there are: {', '.join(fitting)}."
         )
     if card.needs_boundaries and not gives_boundaries:
         raise UsageError(

@@ -58,7 +58,7 @@ def wrap_detector(
 
     >>> from sklearn.neighbors import LocalOutlierFactor
     >>> from recollect.runs.seeds import derive
-    >>> setting = Setting(input_shape=(4,), n_classes=2, tasks=((0, 1),), kind="anomaly")
+    >>> setting = Setting(input_shape=(4,), n_classes=2, tasks=((0, 1),), problem="detection")
     >>> lof = LocalOutlierFactor(n_neighbors=5, novelty=True)
     >>> wrap_detector(lof, setting, derive(0), "replay", memory=100).stored_samples
     0

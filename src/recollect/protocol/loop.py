@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.protocol.counting import Counting
+from recollect.problems import Examiner, Moment, problem_of
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
-    from recollect.protocol.targets import Target
+    from recollect.problems import Target
     from recollect.streams.stream import Stream
 
 EVERYTHING = Plan()
@@ -28,26 +28,6 @@ class Place:
 
     batch: int
     section: int
-
-
-@dataclass(frozen=True)
-class Moment:
-    """When an evaluation is made: the newest task learned (-1: none), and how far it has come.
-
-    `current` is the newest task of which something was seen; `step` counts the samples presented.
-    """
-
-    after: int
-    current: int
-    step: int
-    task_end: bool
-
-
-class Examiner(Protocol):
-    """Evaluates a learner and makes the row: by counting right answers, or by scoring a detector."""
-
-    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int | None) -> Row:
-        """One evaluation."""
 
 
 def iter_protocol(
@@ -64,7 +44,7 @@ def iter_protocol(
 
     The first row (after = -1) is the untrained learner's. `seed` decides the order of the stream's samples.
     `start` goes on from a place, with a learner that was restored to it; its row is not given again. `target`
-    is what detectors are scored by (see `recollect.protocol.targets`).
+    is what learners are scored by, of those that the stream's problem has.
 
     >>> import numpy as np
     >>> from recollect.learners import Setting, make_learner
@@ -82,14 +62,7 @@ def iter_protocol(
 
 def examiner_of(stream: Stream, target: Target | str | None = None) -> Examiner:
     """Who evaluates learners on this stream."""
-    if stream.kind == "anomaly":
-        from recollect.protocol.scoring import Scoring
-        from recollect.protocol.targets import ROC_AUC, target_of
-
-        return Scoring(stream, target_of(target or ROC_AUC))
-    if target is not None:
-        raise UsageError(f"A target is what detectors are scored by; the stream {stream.name} asks for classes.")
-    return Counting.of(stream)
+    return problem_of(stream.problem).examiner_of(stream, target)
 
 
 def spread(rows: int, sections: int) -> tuple[int, ...]:

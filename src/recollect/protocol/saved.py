@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
+from recollect.learners.registry import role_of
+from recollect.problems import problem_of
 from recollect.protocol import checkpoint
 from recollect.protocol.loop import EVERYTHING, Place, examiner_of, planned, walk
 from recollect.protocol.meter import Meter
@@ -22,7 +24,7 @@ from recollect.runs.store import RunFolder
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
-    from recollect.protocol.targets import Target
+    from recollect.problems import Target
     from recollect.streams.stream import Stream
 
 _PACKAGES = ("recollect", "numpy", "scipy", "torch", "scikit-learn")
@@ -53,15 +55,26 @@ def iter_run(
     experiment: str | None = None,
     test_batch: int | None = None,
     target: Target | str | None = None,
+    role: str | None = None,
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.
 
     `name` and `config` are the learner's in the record, `seed` is the one that the run's four come from; the
-    learner must be new, as `make_learner` gives it. A row is appended first, then the checkpoint replaced: of
-    a kill in between remains a row without its checkpoint, which is dropped and made again, the same.
+    learner must be new, as `make_learner` gives it; its `role` in comparisons is that of its card. A row is appended
+    first, then the checkpoint replaced: of a kill in between remains a row without its checkpoint, which is dropped
+    and made again, the same.
     """
     examiner = examiner_of(stream, target)
-    run = describe(stream, name=name, seed=seed, config=config, plan=plan, experiment=experiment, target=target)
+    run = describe(
+        stream,
+        name=name,
+        seed=seed,
+        config=config,
+        plan=plan,
+        experiment=experiment,
+        target=target,
+        role=role or role_of(learner),
+    )
     with RunFolder.open(folder, run) as saved:
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
@@ -110,6 +123,7 @@ def describe(
     plan: Plan = EVERYTHING,
     experiment: str | None = None,
     target: Target | str | None = None,
+    role: str = "contestant",
 ) -> Run:
     """The record of a run that has not begun."""
     for what, text in (("name of the learner", name), ("name of the stream", stream.name)):
@@ -122,6 +136,8 @@ def describe(
         rows=(),
         seed=seed,
         learner_config=dict(config or {}),
+        role=role,
+        problem=stream.problem,
         scenario=stream.scenario,
         online=stream.passes == 1,
         experiment=experiment,
@@ -139,12 +155,8 @@ def describe(
 
 def _metric(stream: Stream, target: Target | str | None) -> dict[str, Any]:
     """What the scores of the run are."""
-    if stream.kind != "anomaly":
-        return {}
-    from recollect.protocol.targets import ROC_AUC, target_of
-
-    chosen = target_of(target or ROC_AUC)
-    return {"metric": chosen.name, "unit": "fraction" if chosen.is_fraction else "raw"}
+    chosen = problem_of(stream.problem).target(target)
+    return {"metric": chosen.name, "unit": chosen.unit, "higher_is_better": chosen.higher_is_better}
 
 
 def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:

@@ -23,7 +23,6 @@ from recollect.report.provenance import of_group, run_refusals
 from recollect.report.summary import labels_of, streams_of
 from recollect.report.words import Words, common_words, focus_of, words_for
 from recollect.runs import Group
-from recollect.runs.groups import JOINT
 from recollect.stats import estimate
 
 # So many learners are switched on when a page opens; more lines than that cannot be told apart.
@@ -66,7 +65,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
     first = groups[0].runs[0]
     words = words_for(groups[0])
     focus = focus_of([words])
-    measured = measure(groups, labels, _references(groups, words), words)
+    measured = measure(groups, labels, _references(groups), words)
     missing = unscored(groups)
     learners = tuple(replace(one.learner, numbers=explained(one.learner.numbers, missing, words)) for one in measured)
     numbers = [learner.numbers for learner in learners]
@@ -152,13 +151,10 @@ def _total(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _references(groups: Sequence[Group], words: Words) -> set[str]:
+def _references(groups: Sequence[Group]) -> set[str]:
     """Learners that others are measured against: what is retrained on all data is no contestant."""
-    named = {run.joint_learner or JOINT for group in groups for run in group.runs}
-    named |= {run.joint_run.learner for g in groups for run in g.runs if run.joint_run is not None}
-    if words.is_concepts:
-        named |= {g.learner for g in groups if g.learner.lower().startswith("cumulative")}
-    return named
+    named = {group.learner for group in groups if group.runs[0].role in ("reference", "joint")}
+    return named | {run.joint_run.learner for g in groups for run in g.runs if run.joint_run is not None}
 
 
 def _differences(measured: Sequence[Measured], headline: str) -> tuple[Difference, ...]:

@@ -134,8 +134,7 @@ def words_for(group: Group) -> Words:
     """Concepts and their score for anomaly detection, tasks and accuracy else."""
     run = group.runs[0]
     score = score_name(run.metric)
-    concepts = (run.scenario or "").startswith("concept") or (run.source is not None and run.source.tool == "pyclad")
-    if not concepts:
+    if run.problem != "detection":
         return Words(score=score)
     if run.learned_at is None or run.matrix.is_square:
         return Words("concept", "concepts", score)

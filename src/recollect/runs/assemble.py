@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,17 +13,9 @@ from recollect.matrix import ScoreMatrix, Unit
 
 if TYPE_CHECKING:
     from recollect.runs.run import Row, Run
+    from recollect.runs.timeline import Timeline
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where each row goes: the untrained one, the rows of R in time (None: absent), the task ends."""
-
-    untrained: Row | None
-    rows: list[Row | None]
-    learned_at: list[int]
 
 
 def matrix_of(run: Run) -> ScoreMatrix:
@@ -47,11 +38,11 @@ def _build(run: Run, masked: bool) -> ScoreMatrix:
 
 
 def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
-    layout = _lay_out(run)
+    layout = run.timeline
     scores, correct, n = _cells(run, layout.rows, masked)
     untrained = None
-    if layout.untrained is not None:
-        untrained = _cells(run, [layout.untrained], masked)[0][0]
+    if layout.base is not None:
+        untrained = _cells(run, [layout.base], masked)[0][0]
     sizes = _sizes(run, n)
     samples = None if np.isnan(sizes).any() else sizes
     # Counts go along only where one n a task explains them all.
@@ -79,51 +70,6 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
 
 def _place(run: Run) -> str:
     return "" if run.path is None else f" ({run.path})"
-
-
-def _lay_out(run: Run) -> _Layout:
-    T = run.T
-    untrained = [row for row in run.rows if row.after == -1 and row.task_end]
-    if len(untrained) > 1:
-        raise UsageError(f"one untrained row (after = -1) is expected; got {len(untrained)}.")
-    first = untrained[0] if untrained else None
-    timed = [row for row in run.rows if row is not first]
-    if run.learned_at is not None:
-        learned_at = [run.learned_at.get(task, -1) for task in range(T)]
-        # A run that is not finished lacks its last rows; in any other record a row that is not there is a mistake.
-        absent = max(0, max(learned_at, default=-1) + 1 - len(timed)) if run.status in ("running", "failed") else 0
-        if not all(-1 <= row < len(timed) + absent for row in learned_at):
-            raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
-        return _Layout(first, [*timed, *[None] * absent], learned_at)
-    ends: dict[int, Row] = {}
-    for row in timed:
-        if not -1 <= row.after < T:
-            raise UsageError(f"a row says after = {row.after}; with {T} tasks it lies between -1 and {T - 1}.")
-        if row.task_end and ends.setdefault(row.after, row) is not row:
-            raise UsageError(f"two rows say after = {row.after}; a task end is evaluated once.")
-    planned = set(range(T)) if run.plan.rows is None else set(run.plan.rows)
-    if len(ends) == len(timed):
-        return _Layout(
-            first,
-            [ends.get(task) for task in range(T)],
-            [task if task in planned or task in ends else -1 for task in range(T)],
-        )
-    return _lay_out_steps(first, timed, planned, ends, T)
-
-
-def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends: dict[int, Row], T: int) -> _Layout:
-    """Rows inside tasks: in the order of time, with a gap for each planned task end that is absent."""
-    rows: list[Row | None] = []
-    learned_at = [-1] * T
-    for task in range(-1, T):
-        if task >= 0 and (task in planned or task in ends):
-            learned_at[task] = len(rows)
-            rows.append(ends.get(task))
-        rows += [row for row in timed if row.after == task and not row.task_end]
-    if not ends and not planned:
-        # No task end was ever to be evaluated: the first row that comes after a task stands for its end.
-        learned_at = [next((i for i, row in enumerate(rows) if row and row.after >= t), -1) for t in range(T)]
-    return _Layout(first, rows, learned_at)
 
 
 def _cells(run: Run, rows: Sequence[Row | None], masked: bool) -> tuple[Array, Array, Array]:
@@ -186,7 +132,7 @@ def _sizes(run: Run, n: Array) -> Array:
     return sizes
 
 
-def _joint(run: Run, layout: _Layout) -> Array | None:
+def _joint(run: Run, layout: Timeline) -> Array | None:
     T = run.T
     if run.joint_run is not None:
         other = run.joint_run.matrix
@@ -199,7 +145,7 @@ def _joint(run: Run, layout: _Layout) -> Array | None:
     return _at_task_ends(rows, np.array(layout.learned_at)) / (100 if run.unit == "percent" else 1)
 
 
-def _restricted(run: Run, layout: _Layout, sizes: Array) -> Array | None:
+def _restricted(run: Run, layout: Timeline, sizes: Array) -> Array | None:
     T = run.T
     if not any(row is not None and row.restricted for row in layout.rows):
         return None

@@ -15,12 +15,13 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.runs.run import Plan, Row, Run, Source, Task
+from recollect.runs.schema_1 import from_schema_1
 from recollect.runs.seeds import Seeds
 
-SCHEMA = 1
+SCHEMA = 2
 
 # From version to the function that lifts a header to the next version.
-_LIFT: dict[int, Any] = {}
+_LIFT: dict[int, Any] = {1: from_schema_1}
 
 _NUMBERS: frozenset[type] = frozenset((int, float, type(None)))
 _COUNTS: frozenset[type] = frozenset((int, type(None)))
@@ -44,7 +45,9 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "experiment": run.experiment,
         "learner": run.learner,
         "learner_config": dict(run.learner_config),
+        "role": run.role,
         "joint_learner": run.joint_learner,
+        "problem": run.problem,
         "stream": _filled(stream),
         "seed": run.seed,
         "seeds": None if run.seeds is None else asdict(run.seeds),
@@ -83,6 +86,8 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             rows=rows,
             seed=_whole_or_none(data.get("seed")),
             learner_config=_mapping(data.get("learner_config")),
+            role=data["role"],
+            problem=_text(data["problem"]),
             scenario=stream.get("scenario"),
             online=stream.get("online"),
             experiment=_text_or_none(data.get("experiment")),
@@ -114,7 +119,7 @@ def lift(data: Any) -> dict[str, Any]:
     """Check the schema version of a header and bring an old one up to date."""
     version = data.get("schema") if isinstance(data, dict) else None
     if type(version) is not int or version < 1:
-        raise UsageError('it is not a run of Recollect: an object with "schema": 1 is expected.')
+        raise UsageError('it is not a run of Recollect: an object with a "schema" is expected.')
     if version > SCHEMA:
         raise UsageError(
             f"it was written by a newer Recollect (schema {version}; this one reads up to {SCHEMA})."

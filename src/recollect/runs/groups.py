@@ -13,8 +13,6 @@ from recollect.matrix import ScoreMatrix
 from recollect.runs.run import Run
 from recollect.runs.task_ends import comparable
 
-JOINT = "joint_incremental"
-
 
 @dataclass(frozen=True)
 class Group:
@@ -92,30 +90,32 @@ def group(runs: Iterable[Run]) -> tuple[Group, ...]:
     return tuple(stack(members) for members in groups.values())
 
 
-def attach_joint(runs: Iterable[Run], learner: str = JOINT) -> tuple[Run, ...]:
+def attach_joint(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Give each run the joint learner's run on the same stream with the same seed, where there is one.
 
-    A run may name its own joint learner (`Run.joint_learner`). Runs that have their joint scores, and the
-    joint learner's own runs, come back as they are.
+    The joint learner is the one whose role is "joint", or the one that a run names (`Run.joint_learner`); of two
+    joint learners none is taken. Runs that have their joint scores, and the joint learner's own runs, come back as
+    they are.
 
     >>> from recollect.runs import Row, Task
-    >>> def toy(learner, score):
-    ...     return Run(learner=learner, stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(score,)),))
-    >>> er, joint = attach_joint([toy("er", .7), toy("joint_incremental", .9)])
+    >>> def toy(learner, score, role="contestant"):
+    ...     return Run(learner=learner, stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(score,)),), role=role)
+    >>> er, joint = attach_joint([toy("er", .7), toy("all data", .9, role="joint")])
     >>> er.matrix.joint, joint.matrix.joint
     (array([[0.9]]), None)
     """
     given = tuple(runs)
-    found: dict[tuple[str, str, str, int | None], Run] = {}
+    found: dict[tuple[str, str, int | None], list[Run]] = {}
     for run in given:
-        found.setdefault((run.learner, run.fingerprint, run.metric, run.seed), run)
+        found.setdefault((run.fingerprint, run.metric, run.seed), []).append(run)
 
     def with_joint(run: Run) -> Run:
-        wanted = run.joint_learner or learner
-        if run.learner == wanted or run.joint_run is not None or any(row.joint for row in run.rows):
+        if run.role == "joint" or run.joint_run is not None or any(row.joint for row in run.rows):
             return run
-        other = found.get((wanted, run.fingerprint, run.metric, run.seed))
-        return run if other is None else replace(run, joint_run=other)
+        beside = [other for other in found[run.fingerprint, run.metric, run.seed] if other is not run]
+        named = run.joint_learner
+        joint = [one for one in beside if (one.role == "joint" if named is None else one.learner == named)]
+        return replace(run, joint_run=joint[0]) if len(joint) == 1 else run
 
     return tuple(with_joint(run) for run in given)
 

@@ -27,7 +27,7 @@ def without(run: Run, names: Collection[str]) -> Run:
     unknown = [name for name in names if name not in there]
     if unknown:
         raise UsageError(f"The run {run.name} has no concept {unknown[0]!r} to leave out; it has {', '.join(there)}.")
-    if not (run.scenario or "").startswith("concept"):
+    if run.problem != "detection":
         raise UsageError(
             f"Only concepts of detectors can be left out; the run {run.name} is"
             f" {run.scenario or 'of no known scenario'}, where the classes of a task that is left out would still be"
@@ -36,28 +36,21 @@ def without(run: Run, names: Collection[str]) -> Run:
     kept = [place for place, name in enumerate(there) if name not in names]
     if not kept:
         raise UsageError(f"All {len(there)} concepts of the run {run.name} would be left out; keep one at least.")
-    ends = _ends(run)
+    time = run.timeline
+    # A row that was never planned goes; a planned row that is absent keeps its place.
+    ends = {place: task for task, place in enumerate(time.learned_at) if place >= 0}
+    there_at = [place for place, row in enumerate(time.rows) if row is not None or place in ends]
+    new_place = {old: new for new, old in enumerate(there_at)}
+    last = max((place for place in there_at if time.rows[place] is not None), default=-1)
+    timed = [time.rows[place] or Row(ends[place]) for place in there_at if place <= last]
     return replace(
         run,
         tasks=tuple(run.tasks[place] for place in kept),
-        rows=tuple(_row(row, kept, there) for row in run.rows),
-        learned_at={new: ends[old] for new, old in enumerate(kept) if old in ends},
+        rows=tuple(_row(row, kept, there) for row in (*([] if time.base is None else [time.base]), *timed)),
+        learned_at={new: new_place[at] for new, old in enumerate(kept) if (at := time.learned_at[old]) >= 0},
         joint_run=None if run.joint_run is None else without(run.joint_run, names),
         notes=(*run.notes, f"left out: {', '.join(name for name in there if name in names)}"),
     )
-
-
-def _ends(run: Run) -> dict[int, int]:
-    """The row after which each concept has been learned, counted without the untrained one."""
-    if run.learned_at is not None:
-        return dict(run.learned_at)
-    timed = [row for row in run.rows if row.after >= 0]
-    ends = {row.after: place for place, row in enumerate(timed) if row.task_end}
-    if run.status in ("running", "failed"):
-        planned = range(run.T) if run.plan.rows is None else run.plan.rows
-        to_come = [task for task in planned if task not in ends]
-        ends |= {task: len(timed) + place for place, task in enumerate(to_come)}
-    return ends
 
 
 def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:

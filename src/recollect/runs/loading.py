@@ -164,7 +164,7 @@ def _with_untrained(run: Run, given: Scores) -> Run:
         raise UsageError(f"Untrained scores are numbers, one a task; got {str(given)[:80]}.") from None
     if len(scores) != run.T:
         raise UsageError(f"{run.name} has {run.T} tasks, and {len(scores)} untrained scores were given.")
-    kept = tuple(row for row in run.rows if row.after != -1 or not row.task_end)
+    kept = tuple(row for row in run.rows if row is not run.timeline.base)
     return replace(run, rows=(Row(-1, score=scores), *kept))
 
 

@@ -15,19 +15,21 @@ from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.seeds import Seeds
+from recollect.runs.timeline import Timeline, timeline_of
 
 _WHOLE = int | np.integer
-SCENARIOS = (
-    "class-incremental",
-    "task-incremental",
-    "domain-incremental",
-    "time-incremental",
-    "concept-aware",
-    "concept-incremental",
-    "concept-agnostic",
-)
-_SCENARIOS_OR_NONE = (None, *SCENARIOS)
+# Which problem has which scenario: a run that does not name its problem has that of its scenario.
+SCENARIOS: dict[str | None, str] = {
+    "class-incremental": "classification",
+    "task-incremental": "classification",
+    "domain-incremental": "classification",
+    "time-incremental": "classification",
+    "concept-aware": "detection",
+    "concept-incremental": "detection",
+    "concept-agnostic": "detection",
+}
 STATUSES = ("running", "finished", "failed", "imported")
+ROLES = ("contestant", "reference", "joint", "floor")
 UNITS = ("fraction", "percent", "raw", "auto")
 _FRACTIONS = ("roc_auc", "average_precision", "f1")
 
@@ -115,7 +117,10 @@ class Run:
     are no proportions, "auto" to look); the matrix is always in fractions. `learned_at` maps a task to
     the row after which it has been learned, for streams whose rows are not task ends; rows are then
     counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
-    stream (see `attach_joint`).
+    stream (see `attach_joint`). `problem` names what was asked (`recollect.problems`); by default the
+    problem of the scenario. `role` is what the learner is
+    for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps everything;
+    the "joint" learner, a reference that is retrained on all data seen so far; a "floor", which learns nothing.
 
     >>> run = Run(learner="er", stream="toy", seed=0,
     ...           tasks=(Task("a", n_samples=10), Task("b", n_samples=10)),
@@ -133,6 +138,8 @@ class Run:
     rows: tuple[Row, ...]
     seed: int | None = None
     learner_config: Mapping[str, Any] = field(default_factory=dict)
+    role: str = "contestant"
+    problem: str = ""
     scenario: str | None = None
     online: bool | None = None
     experiment: str | None = None
@@ -184,6 +191,11 @@ class Run:
         return matrix_of(self)
 
     @cached_property
+    def timeline(self) -> Timeline:
+        """Which row is the base row, which rows there are in time, and where each task was learned."""
+        return timeline_of(self)
+
+    @cached_property
     def masked_matrix(self) -> ScoreMatrix:
         """The task-incremental twin: the same rows, answered among the classes of each sample's own task."""
         from recollect.runs.assemble import masked_matrix_of
@@ -223,8 +235,12 @@ class Run:
         return replace(self, metric=metric, rows=rows, unit="fraction" if metric in _FRACTIONS else "raw")
 
     def __post_init__(self) -> None:
-        if self.scenario not in _SCENARIOS_OR_NONE:
-            raise _not_one_of("scenario", self.scenario, SCENARIOS)
+        if self.scenario is not None and self.scenario not in SCENARIOS:
+            raise _not_one_of("scenario", self.scenario, tuple(map(str, SCENARIOS)))
+        if not self.problem:
+            object.__setattr__(self, "problem", SCENARIOS.get(self.scenario, "classification"))
+        if self.role not in ROLES:
+            raise _not_one_of("role", self.role, ROLES)
         if self.status not in STATUSES:
             raise _not_one_of("status", self.status, STATUSES)
         if self.unit not in UNITS:

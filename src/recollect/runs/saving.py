@@ -54,21 +54,16 @@ def with_joint_rows(run: Run) -> Run:
     """The run with the joint learner's scores in its own rows, so that it can be written alone."""
     if run.joint_run is None:
         return run
-    joint, ends = run.matrix.joint, {row: task for task, row in enumerate(run.matrix.learned_at) if row >= 0}
-    scale = 100 if run.unit == "percent" else 1
+    joint, scale = run.matrix.joint, 100 if run.unit == "percent" else 1
     if joint is None:
         return run
-    timed = [row for row in run.rows if row.after != -1 or not row.task_end]
-    by_row = timed if run.learned_at is not None else None
+    of_row = {id(row): task for task in range(run.T) if (row := run.timeline.end_of(task)) is not None}
 
     def filled(row: Row) -> Row:
-        if by_row is None:
-            task = row.after if row.task_end and row.after >= 0 else None
-        else:
-            task = ends.get(by_row.index(row)) if row in by_row else None
-        if task is None:
+        if id(row) not in of_row:
             return row
-        return replace(row, joint=tuple(None if v != v else v * scale for v in joint[task].tolist()))
+        scores = joint[of_row[id(row)]].tolist()
+        return replace(row, joint=tuple(None if v != v else v * scale for v in scores))
 
     return replace(run, rows=tuple(map(filled, run.rows)), joint_run=None)
 

@@ -33,15 +33,15 @@ def at_task_ends(run: Run) -> Run:
     """
     if run.learned_at is None:
         return run
-    ends = [run.learned_at[task] for task in range(run.T) if task in run.learned_at]
-    if len(set(ends)) < run.T:
+    time = run.timeline
+    if len({place for place in time.learned_at if place >= 0}) < run.T:
         raise UsageError(
             f"The seeds of {run.learner} on {run.stream} learned their concepts after different rows, and {run.name}"
             " has no row of its own for each concept, so they cannot be put side by side. Give the concepts equal sizes"
             " (subset), smaller batches or more planned rows; or score the runs one by one."
         )
-    timed = [row for row in run.rows if row.after >= 0 or not row.task_end]
-    first = [row for row in run.rows if row not in timed]
-    kept = [replace(timed[end], after=task, task_end=True) for task, end in enumerate(ends) if end < len(timed)]
+    first = [] if time.base is None else [time.base]
+    ends = [time.end_of(task) for task in range(run.T)]
+    kept = [replace(row, after=task, task_end=True) for task, row in enumerate(ends) if row is not None]
     joint = None if run.joint_run is None else at_task_ends(run.joint_run)
     return replace(run, rows=(*first, *kept), learned_at=None, joint_run=joint, notes=(*run.notes, NOTE))

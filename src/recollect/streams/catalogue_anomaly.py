@@ -15,7 +15,7 @@ ANOMALY_SETS = (
         folders=("nsl_kdd", "NSL-KDD", "NSL_KDD", "nsl-kdd", "anomaly/nsl_kdd"),
         files=(File("KDDTrain+.txt"), File("KDDTest+.txt")),
         home="https://www.unb.ca/cic/datasets/nsl.html",
-        kind="anomaly",
+        problem="detection",
     ),
     Published(
         "unsw-nb15",
@@ -27,7 +27,7 @@ ANOMALY_SETS = (
         folders=("unsw_nb15", "UNSW-NB15", "UNSW_NB15", "unsw-nb15", "anomaly/unsw_nb15"),
         files=(File("UNSW_NB15_training-set.csv"),),
         home="https://research.unsw.edu.au/projects/unsw-nb15-dataset",
-        kind="anomaly",
+        problem="detection",
     ),
     Published(
         "skab",
@@ -39,7 +39,7 @@ ANOMALY_SETS = (
         folders=("skab", "SKAB", "SKAB/data", "anomaly_timeseries/skab", "anomaly/skab"),
         files=(File("valve1/*.csv"), File("valve2/*.csv"), File("other/*.csv")),
         home="https://github.com/waico/SKAB",
-        kind="anomaly",
+        problem="detection",
     ),
     Published(
         "nab",
@@ -51,7 +51,7 @@ ANOMALY_SETS = (
         folders=("nab", "NAB", "anomaly_timeseries/nab", "anomaly/nab"),
         files=(File("data/*/*.csv"), File("labels/combined_windows.json")),
         home="https://github.com/numenta/NAB",
-        kind="anomaly",
+        problem="detection",
     ),
     Published(
         "adbench",
@@ -69,7 +69,7 @@ ANOMALY_SETS = (
         ),
         files=(File("*_*.npz"),),
         home="https://github.com/Minqi824/ADBench",
-        kind="anomaly",
+        problem="detection",
     ),
     Published(
         "pyclad-nsl-kdd",
@@ -81,6 +81,6 @@ ANOMALY_SETS = (
         folders=("pyclad", "pyCLAD", "pyCLAD/examples/resources", "anomaly/pyclad"),
         files=(File("nsl-kdd_random_anomalies_5_concepts_1000_per_cluster_plain.npz"),),
         home="https://github.com/lifelonglab/pyCLAD (examples/resources)",
-        kind="anomaly",
+        problem="detection",
     ),
 )

@@ -123,7 +123,7 @@ def load_dataset(
     (1438, 1, 8, 8)
     """
     entry = published(name)
-    if entry.kind == "anomaly":
+    if entry.problem == "detection":
         raise UsageError(f"{name} is for anomaly detection: its rows are made concepts by make_stream({name!r}).")
     if name != "tiny-imagenet":
         _refuse(name, size=size, partial=partial or None)

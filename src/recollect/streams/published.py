@@ -33,7 +33,7 @@ class Download:
 class Published:
     """A data set as published: how it is found, what it must hold, where it comes from.
 
-    Data sets of the kind "anomaly" have rows that are normal or not, and no images: `n_test` is 0 where they are
+    Data sets of the problem "detection" have rows that are normal or not, and no images: `n_test` is 0 where they are
     not split, and `input_shape` is empty where the features depend on what is asked.
     """
 
@@ -49,4 +49,4 @@ class Published:
     home: str = ""
     elsewhere: tuple[str, ...] = ()
     equal_classes: bool = True
-    kind: str = "classification"
+    problem: str = "classification"

@@ -36,8 +36,9 @@ class Stream:
     Made by `make_stream` and `stream_from_arrays`. `labels[c]` is the label of the data set's class c.
     `continuous` streams are cut into batches without regard to the tasks (blurry boundaries);
     `shuffle=False` keeps the order of the samples in each task (time). `variant` is what the fingerprint
-    must know beside classes, counts and test samples. `visits` are the pieces in which the training samples
-    come, where that is not each task once.
+    must know beside classes, counts and test samples. `problem` is what is asked; `adds_classes` says that a task may
+    bring classes, `tells_labels` that a learner is told the labels of its training samples. `visits` are the pieces
+    in which the training samples come, where that is not each task once.
 
     A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
     concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is
@@ -65,7 +66,9 @@ class Stream:
     shuffle: bool = True
     variant: str = ""
     scale: Scale | None = None
-    kind: str = "classification"
+    problem: str = "classification"
+    adds_classes: bool = True
+    tells_labels: bool = True
     visits: tuple[Visit, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -214,7 +217,7 @@ class Stream:
 
     def record_tasks(self) -> tuple[Task, ...]:
         """The tasks as a run's record keeps them, under the data set's own names of the classes."""
-        if self.kind == "anomaly":  # concepts do not add classes: what tells them apart is their names
+        if not self.adds_classes:  # what tells the tasks apart is their names
             return tuple(Task(task.name, None, len(task.test), task.original) for task in self.tasks)
         seen: set[int] = set()
         tasks, n_classes = [], self.n_classes
@@ -238,7 +241,7 @@ class Stream:
         used = np.unique(np.concatenate([task.test for task in self.tasks]))
         x, y, classes = self.data.x_test, self.data.y_test, self.data.classes
         n_train: list[int] = []
-        if self.kind != "anomaly":  # there the variant has a hash of the training rows themselves
+        if self.adds_classes:  # else the variant has a hash of the training samples themselves
             train = np.unique(np.concatenate([task.train for task in self.tasks]))
             n_train = np.bincount(self.data.y_train[train], minlength=len(classes)).tolist()
         head = ["recollect data 1", x.dtype.str, x.shape[1:], len(used), classes, n_train, self.variant]
@@ -268,7 +271,7 @@ class Stream:
 
     @cached_property
     def _y_train(self) -> NDArray[np.int64]:
-        if self.kind == "anomaly":  # a detector is not told which samples are anomalies
+        if not self.tells_labels:
             return np.broadcast_to(np.int64(-1), len(self.data.y_train))
         return self.labels[self.data.y_train]
 

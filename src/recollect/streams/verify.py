@@ -91,7 +91,7 @@ def verify(entry: Published, data: Path | str | None = None) -> Verdict:
         folder = find_folder(entry, data) if entry.files else None
     except NotComputable as error:
         return Verdict(entry.name, None, False, None, str(error))
-    if entry.kind == "anomaly" and folder is not None:
+    if entry.problem == "detection" and folder is not None:
         right, message = counted(entry, folder)
         return Verdict(entry.name, folder, right, None, message)
     try:

@@ -20,7 +20,7 @@ def setting(scenario: str = "incremental", concepts: int = 3) -> Setting:
         tasks=((0, 1),) * concepts,
         gives_task=scenario == "aware",
         gives_boundaries=scenario != "agnostic",
-        kind="anomaly",
+        problem="detection",
     )
 
 

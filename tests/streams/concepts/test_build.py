@@ -35,7 +35,7 @@ def test_concept_incremental_a_visit_is_a_batch():
         ([10, 11, 12, 13], None, 1, 10),
         ([20, 21, 22], None, 2, 13),
     ]
-    assert (stream.kind, stream.gives_task, stream.gives_boundaries) == ("anomaly", False, True)
+    assert (stream.problem, stream.gives_task, stream.gives_boundaries) == ("detection", False, True)
     assert (stream.n_sections, stream.learned_at) == (3, (0, 1, 2))
 
 

@@ -47,7 +47,7 @@ def test_every_name_makes_a_stream(folder):
         ("pyclad-nsl-kdd", ["Cluster_0", "Cluster_1", "Cluster_2"]),
     ):
         stream = make_stream(name, data=folder)
-        assert (stream.name, stream.kind, names(stream)) == (name, "anomaly", concepts)
+        assert (stream.name, stream.problem, names(stream)) == (name, "detection", concepts)
         assert make_stream(name, data=folder, order="random", class_order_seed=1).family == stream.family
 
 
@@ -143,7 +143,7 @@ def test_they_are_not_classification_sets(folder):
 
 
 def test_verify(folder, shrink):
-    told = {name: verify(CATALOGUE[name], folder) for name in CATALOGUE if CATALOGUE[name].kind == "anomaly"}
+    told = {name: verify(CATALOGUE[name], folder) for name in CATALOGUE if CATALOGUE[name].problem == "detection"}
     assert all(verdict.good for verdict in told.values())
     assert told["nsl-kdd"].message == "80 + 40 rows"
     assert told["unsw-nb15"].message == "60 rows"
@@ -162,7 +162,7 @@ def test_the_command(folder):
     shown = json.loads(run.invoke(app, ["list", "--data", str(folder), "--json"]).output)
     found = {entry["name"]: entry for entry in shown}
     assert found["nsl-kdd"]["folder"] == str(folder / "NSL-KDD")
-    assert found["skab"]["kind"] == "anomaly"
+    assert found["skab"]["problem"] == "detection"
     assert "2,000" in run.invoke(app, ["list", "--data", str(folder)]).output
     assert run.invoke(app, ["verify", "nsl-kdd", "nab", "--data", str(folder)]).exit_code == 0
 

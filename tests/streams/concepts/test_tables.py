@@ -94,7 +94,7 @@ def test_npz(tmp_path):
     clusters = make_stream(path, concepts="clusters", n_concepts=2)
     assert [task.name for task in clusters.tasks] == ["cluster 0", "cluster 1"]
     # Without an option of concepts an .npz file is a classification stream, as ever.
-    assert make_stream(path, tasks=2).kind == "classification"
+    assert make_stream(path, tasks=2).problem == "classification"
 
 
 def test_a_table_is_called_something():

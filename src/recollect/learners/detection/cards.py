@@ -17,10 +17,11 @@ CARDS: tuple[LearnerCard, ...] = (
         stores="nothing of earlier units",
         costs=_UNIT,
         extra=None,
-        kind="anomaly",
+        problems=("detection",),
     ),
     LearnerCard(
         name="cumulative",
+        role="reference",
         summary="A detector fitted from nothing on all data seen so far.",
         source="the upper bound; pyCLAD",
         maker="recollect.learners.detection.strategies:Cumulative",
@@ -28,7 +29,7 @@ CARDS: tuple[LearnerCard, ...] = (
         stores="every sample of the stream",
         costs="one fit of all data seen before each evaluation",
         extra=None,
-        kind="anomaly",
+        problems=("detection",),
     ),
     LearnerCard(
         name="experts",
@@ -39,7 +40,7 @@ CARDS: tuple[LearnerCard, ...] = (
         stores="the newest visit of each concept, or a network for each",
         costs=_UNIT,
         extra=None,
-        kind="anomaly",
+        problems=("detection",),
     ),
     LearnerCard(
         name="replay",
@@ -50,7 +51,7 @@ CARDS: tuple[LearnerCard, ...] = (
         stores="`memory` samples",
         costs="one fit of memory and newest unit before each evaluation, or one update with both a unit",
         extra=None,
-        kind="anomaly",
+        problems=("detection",),
     ),
     LearnerCard(
         name="ewc_detector",
@@ -60,7 +61,7 @@ CARDS: tuple[LearnerCard, ...] = (
         options=options.AnchoredDetection,
         stores="the weights twice (anchor, importance)",
         costs="one update a unit, and `samples` single passes after it",
-        kind="anomaly",
+        problems=("detection",),
     ),
     LearnerCard(
         name="lwf_detector",
@@ -70,6 +71,6 @@ CARDS: tuple[LearnerCard, ...] = (
         options=options.DistilledDetection,
         stores="the network once more, as the teacher",
         costs="one update a unit, with a forward pass of the teacher a step",
-        kind="anomaly",
+        problems=("detection",),
     ),
 )

@@ -155,6 +155,8 @@ def make_run(
     complete: bool = True,
     learned_at: Mapping[int, int] | None = None,
     config: Mapping[str, Any] | None = None,
+    problem: str = "",
+    role: str = "contestant",
 ) -> Run:
     """A run, after the checks that hold for every tool: not empty, not too large.
 
@@ -173,6 +175,8 @@ def make_run(
         seed=seed,
         unit=unit,
         metric=in_words(metric, 200),
+        problem=problem,
+        role=role,
         scenario=scenario,
         higher_is_better=higher_is_better,
         learner_config={k: in_words(v, 200) if isinstance(v, str) else v for k, v in (config or {}).items()},

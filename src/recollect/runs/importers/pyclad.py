@@ -87,6 +87,8 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
     return make_run(
         path,
         NAME,
+        problem="detection",
+        role="reference" if _name(output, "strategy") == _KEEPS_EVERYTHING else "contestant",
         rows=task_rows(rows),
         tasks=named(order),
         learner=_learner(output),
@@ -101,6 +103,10 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
             None if fraction else "scores outside 0 to 1: taken as they are (raw), higher is better",
         ),
     )
+
+
+# pyCLAD's own name of the strategy that trains on everything seen so far.
+_KEEPS_EVERYTHING = "Cumulative"
 
 
 def _name(output: dict[str, Any], key: str) -> str:

@@ -79,7 +79,9 @@ def build(concepts: Concepts, spec: ConceptSpec) -> Stream:
         shuffle=spec.shuffle,
         variant=_variant(concepts, spec, order, rows, visits, batch),
         scale=Scale.of(concepts.x_train[visits[0].train]) if spec.standardize else None,
-        kind="anomaly",
+        problem="detection",
+        adds_classes=False,
+        tells_labels=False,
         visits=visits,
         notes=_notes(concepts, spec, tasks, len(order)),
     )

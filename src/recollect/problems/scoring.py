@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.protocol.targets import Target, beside
+from recollect.problems.base import Answers, Moment
+from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 
 if TYPE_CHECKING:
-    from recollect.learners.base import Learner
-    from recollect.protocol.loop import Moment
     from recollect.streams.stream import Stream
 
 _NOT_LEARNED = "the learner gives no score for it yet"
@@ -40,7 +39,10 @@ class Answer:
         """The target's value, or NaN with the reason."""
         if self.scores is None:
             return math.nan, self.reason
-        if not target.takes_alarms:
+        if len(np.unique(self.labels)) < 2:
+            what = "anomalies" if self.labels.any() else "normal samples"
+            return math.nan, f"its test set holds {what} only"
+        if target.takes != "alarms":
             return target(self.labels, self.scores)
         return (math.nan, _NO_ALARMS) if self.alarms is None else target(self.labels, self.alarms)
 
@@ -52,7 +54,7 @@ class Scoring:
     stream: Stream
     target: Target
 
-    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int | None) -> Row:
+    def row(self, learner: Answers, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """Evaluate the detector on every concept, or on those seen so far; a concept is one batch."""
         T = len(self.stream.tasks)
         last = T if plan.columns == "all" or moment.current < 0 else moment.current + 1
@@ -68,7 +70,10 @@ class Scoring:
 
     @cached_property
     def _others(self) -> tuple[Target, ...]:
-        return beside(self.target)
+        from recollect.problems import problem_of
+
+        targets = problem_of(self.stream.problem).targets
+        return tuple(other for other in targets if other.name != self.target.name)
 
     def _values(self, target: Target, answers: list[Answer]) -> tuple[tuple[float | None, ...], dict[str, str]]:
         values: list[float | None] = []
@@ -80,7 +85,7 @@ class Scoring:
                 reasons[task.name] = reason
         return (*values, *[None] * (len(self.stream.tasks) - len(values))), reasons
 
-    def _ask(self, learner: Learner, task: int, subsample: int | None) -> Answer:
+    def _ask(self, learner: Answers, task: int, subsample: int | None) -> Answer:
         x, labels = self.stream.test_of(task, subsample)
         given = np.full(len(x), task) if self.stream.gives_task else None
         scores = np.asarray(learner.score(x, given), np.float64)

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError, UsageError
-from recollect.protocol.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Ints, Marks, Question, mark
+from recollect.problems.base import Answers, Moment
+from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Ints, Marks, Question, mark
+from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 
 if TYPE_CHECKING:
-    from recollect.learners.base import Learner
-    from recollect.protocol.loop import Moment
     from recollect.streams.stream import Stream
 
 # Of a test batch: samples and scores of it stay in the cache, and memory does not grow with the number of classes.
@@ -53,14 +54,14 @@ class Counting:
     """The examiner of streams with classes: makes a row of the counts of one evaluation."""
 
     stream: Stream
-    question: Question
+    target: Target
 
-    @classmethod
-    def of(cls, stream: Stream) -> Counting:
-        """The examiner of this stream."""
-        return cls(stream, question_of(stream))
+    @cached_property
+    def question(self) -> Question:
+        """What the stream asks."""
+        return question_of(self.stream)
 
-    def row(self, learner: Learner, moment: Moment, plan: Plan, batch: int | None) -> Row:
+    def row(self, learner: Answers, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """Evaluate the learner as the plan says."""
         current = moment.current
         # The untrained row is the reference of transfer: it has every column even where the others have not.
@@ -119,7 +120,7 @@ def question_of(stream: Stream) -> Question:
 
 
 def evaluate(
-    learner: Learner,
+    learner: Answers,
     stream: Stream,
     question: Question,
     *,

@@ -13,8 +13,9 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import recollect as rc
 from recollect.errors import UsageError
+from recollect.problems.detection import DETECTION
+from recollect.problems.targets import target_of
 from recollect.protocol import iter_protocol, iter_run, run_protocol
-from recollect.protocol.targets import target_of
 from recollect.runs.reading import read_run
 from recollect.runs.run import Plan, Row, Run
 from recollect.streams.data import Dataset
@@ -92,7 +93,9 @@ def stream(
         gives_boundaries=scenario != "concept-agnostic",
         continuous=scenario == "concept-agnostic",
         shuffle=False,
-        kind="anomaly",
+        problem="detection",
+        adds_classes=False,
+        tells_labels=False,
         visits=pieces,
     )
 
@@ -238,7 +241,7 @@ def test_a_target_of_the_users_own(tmp_path: Path) -> None:
     def spread_of(labels: Any, scores: Any) -> float:
         return float(scores[labels == 1].mean() - scores[labels == 0].mean())
 
-    made = run(stream(), tmp_path / "r", target=target_of(spread_of))
+    made = run(stream(), tmp_path / "r", target=spread_of)
     assert (made.metric, made.unit) == ("spread_of", "raw")
     assert made.matrix.R[0, 0] == 2.5 - 0.25
     assert made.with_metric("roc_auc").matrix.R[0, 0] == 1.0
@@ -293,14 +296,14 @@ def test_a_target_belongs_to_detectors() -> None:
 
     x = np.arange(8, dtype=np.uint8).reshape(8, 1)
     classes = stream_from_arrays(x, [0, 1] * 4, x, [0, 1] * 4, name="toy", tasks=2)
-    with pytest.raises(UsageError, match="the stream toy asks for classes"):
+    with pytest.raises(UsageError, match="classification asks for classes"):
         list(iter_protocol(Distance(), classes, seed=0, target="roc_auc"))
 
 
 @pytest.mark.parametrize("what", ["roc_aux", "no.such.module:f", "math:pi", 3])
 def test_targets_that_are_none(what: Any) -> None:
     with pytest.raises(UsageError, match="target"):
-        target_of(what)
+        target_of(what, DETECTION.targets)
 
 
 def test_seeds_share_the_family_and_scenarios_do_not() -> None:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError, UsageError
-from recollect.protocol import marking
-from recollect.protocol.counting import evaluate, expected_sizes, question_of, standard_errors
-from recollect.protocol.marking import Question, mark
+from recollect.problems import marking
+from recollect.problems.counting import evaluate, expected_sizes, question_of, standard_errors
+from recollect.problems.marking import Question, mark
 from recollect.streams import stream_from_arrays
 
 

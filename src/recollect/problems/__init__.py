@@ -1,0 +1,25 @@
+"""The problems by name."""
+
+from __future__ import annotations
+
+from recollect.errors import UsageError
+from recollect.nearest import nearest
+from recollect.problems.base import Examiner, Focus, Moment, Problem
+from recollect.problems.classification import CLASSIFICATION
+from recollect.problems.detection import DETECTION
+from recollect.problems.targets import Target
+
+PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (CLASSIFICATION, DETECTION)}
+
+__all__ = ["PROBLEMS", "Examiner", "Focus", "Moment", "Problem", "Target", "problem_of"]
+
+
+def problem_of(name: str) -> Problem:
+    """The problem of this name.
+
+    >>> problem_of("detection").task
+    'concept'
+    """
+    if name not in PROBLEMS:
+        raise UsageError(f"There is no problem {name!r}; the nearest is {nearest(name, PROBLEMS)!r}.")
+    return PROBLEMS[name]

@@ -1,0 +1,103 @@
+"""What a problem is: what is asked of a learner, how an answer is marked, and what the field calls things.
+
+A domain is an entry here, not a fork elsewhere: streams, the protocol, records and reports ask the problem, and
+none of them tests which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recollect.errors import UsageError
+from recollect.problems.targets import Target, target_of
+from recollect.runs.run import Plan, Row
+
+if TYPE_CHECKING:
+    from recollect.streams.stream import Stream
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When an evaluation is made: the newest task learned (-1: none), and how far it has come.
+
+    `current` is the newest task of which something was seen; `step` counts the samples presented.
+    """
+
+    after: int
+    current: int
+    step: int
+    task_end: bool
+
+
+class Answers(Protocol):
+    """What an examiner asks of a learner: scores of samples."""
+
+    def score(self, x: Any, task: Any = None) -> Any:
+        """Scores of the samples, in the shape that the problem asks for."""
+
+
+class Examiner(Protocol):
+    """Evaluates a learner on a stream and makes the row."""
+
+    def row(self, learner: Any, moment: Moment, plan: Plan, batch: int | None) -> Row:
+        """One evaluation."""
+
+
+@dataclass(frozen=True)
+class Focus:
+    """What a field asks of its learners, and shows first.
+
+    `headline` decides who is ahead, `compared` is what pairs are compared by; the curves of one tuple of `panels`
+    share a scale; `bwt` and `fwt` are the field's own definitions; `shown` are the columns of a short table, and
+    `titles` the field's letters for metrics, where it has them.
+    """
+
+    headline: str
+    compared: tuple[str, ...]
+    panels: tuple[tuple[str, ...], ...]
+    bwt: str = "bwt.lopezpaz2017"
+    fwt: str = "fwt.lopezpaz2017"
+    shown: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One kind of question that learners are asked.
+
+    `asks` is what its streams ask for, in words. `task` and `tasks` are what the units of its streams are called.
+    The first of `targets` is the one that learners are scored by unless another is asked for. `examiner` is the
+    "module:Class" that is called with the stream and the target. `not_shown` says of a part of a report (a column, the
+    split, the errors) why this problem has none of it.
+    """
+
+    name: str
+    asks: str
+    scenarios: tuple[str, ...]
+    targets: tuple[Target, ...]
+    focus: Focus
+    examiner: str
+    task: str = "task"
+    tasks: str = "tasks"
+    not_shown: Mapping[str, str] = field(default_factory=dict)
+
+    def target(self, given: Any = None) -> Target:
+        """The target that was asked for, or the first."""
+        if given is None:
+            return self.targets[0]
+        counted = [target.name for target in self.targets if target.function is None]
+        if counted and given not in (*counted, *self.targets):
+            raise UsageError(
+                f"{given!r} cannot be the target: {self.name} asks for {self.asks}, and right answers are counted"
+                f" ({', '.join(counted)}). Leave the target out."
+            )
+        return target_of(given, self.targets)
+
+    def examiner_of(self, stream: Stream, target: Any = None) -> Examiner:
+        """Who evaluates learners on this stream."""
+        module, _, attribute = self.examiner.partition(":")
+        made: Examiner = getattr(import_module(module), attribute)(stream, self.target(target))
+        return made

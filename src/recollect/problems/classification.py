@@ -1,0 +1,45 @@
+"""Classification: which of the classes is it? Answers are counted, among all classes seen and among fewer."""
+
+from __future__ import annotations
+
+from recollect.problems.base import Focus, Problem
+from recollect.problems.targets import Target
+
+CLASSIFICATION = Problem(
+    name="classification",
+    asks="classes",
+    scenarios=("class-incremental", "task-incremental", "domain-incremental", "time-incremental"),
+    targets=(Target("accuracy", "accuracy", unit="fraction"),),
+    examiner="recollect.problems.counting:Counting",
+    focus=Focus(
+        headline="acc.average",
+        compared=(
+            "acc.average",
+            "forgetting.chaudhry2018",
+            "acc.incremental",
+            "raf.michel2023",
+            "split.lost",
+            "split.confusion",
+            "bwt.lopezpaz2017",
+            "intransigence.begin",
+        ),
+        panels=(("acc.average", "raa.michel2023"), ("forgetting.chaudhry2018", "raf.michel2023")),
+        shown=(
+            "acc.average",
+            "acc.incremental",
+            "forgetting.chaudhry2018",
+            "bwt.lopezpaz2017",
+            "fwt.lopezpaz2017",
+            "raa.michel2023",
+            "raf.michel2023",
+            "split.lost",
+            "split.confusion",
+        ),
+        titles={
+            "acc.average": "AA",
+            "raa.michel2023": "RAA",
+            "forgetting.chaudhry2018": "AF",
+            "raf.michel2023": "RAF",
+        },
+    ),
+)

@@ -1,0 +1,76 @@
+"""The timeline of a run: which row is the base row, which rows there are in time, where each task was learned.
+
+This is the one place that knows; whoever needs to know asks `Run.timeline`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.runs.run import Row, Run
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The base row (the learner before any training), the rows in time (None: planned and absent), and for each task
+    the row after which it had been learned (-1: no row of its own).
+    """
+
+    base: Row | None
+    rows: tuple[Row | None, ...]
+    learned_at: tuple[int, ...]
+
+    def end_of(self, task: int) -> Row | None:
+        """The row after which a task had been learned, if it is there."""
+        place = self.learned_at[task]
+        return self.rows[place] if place >= 0 else None
+
+
+def timeline_of(run: Run) -> Timeline:
+    """The timeline of a run; `Run.timeline` keeps it."""
+    T = run.T
+    untrained = [row for row in run.rows if row.after == -1 and row.task_end]
+    if len(untrained) > 1:
+        raise UsageError(f"one untrained row (after = -1) is expected; got {len(untrained)}.")
+    first = untrained[0] if untrained else None
+    timed = [row for row in run.rows if row is not first]
+    if run.learned_at is not None:
+        learned_at = [run.learned_at.get(task, -1) for task in range(T)]
+        # A run that is not finished lacks its last rows; in any other record a row that is not there is a mistake.
+        absent = max(0, max(learned_at, default=-1) + 1 - len(timed)) if run.status in ("running", "failed") else 0
+        if not all(-1 <= row < len(timed) + absent for row in learned_at):
+            raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
+        return Timeline(first, (*timed, *[None] * absent), tuple(learned_at))
+    ends: dict[int, Row] = {}
+    for row in timed:
+        if not -1 <= row.after < T:
+            raise UsageError(f"a row says after = {row.after}; with {T} tasks it lies between -1 and {T - 1}.")
+        if row.task_end and ends.setdefault(row.after, row) is not row:
+            raise UsageError(f"two rows say after = {row.after}; a task end is evaluated once.")
+    planned = set(range(T)) if run.plan.rows is None else set(run.plan.rows)
+    if len(ends) == len(timed):
+        return Timeline(
+            first,
+            tuple(ends.get(task) for task in range(T)),
+            tuple(task if task in planned or task in ends else -1 for task in range(T)),
+        )
+    return _lay_out_steps(first, timed, planned, ends, T)
+
+
+def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends: dict[int, Row], T: int) -> Timeline:
+    """Rows inside tasks: in the order of time, with a gap for each planned task end that is absent."""
+    rows: list[Row | None] = []
+    learned_at = [-1] * T
+    for task in range(-1, T):
+        if task >= 0 and (task in planned or task in ends):
+            learned_at[task] = len(rows)
+            rows.append(ends.get(task))
+        rows += [row for row in timed if row.after == task and not row.task_end]
+    if not ends and not planned:
+        # No task end was ever to be evaluated: the first row that comes after a task stands for its end.
+        learned_at = [next((i for i, row in enumerate(rows) if row and row.after >= t), -1) for t in range(T)]
+    return Timeline(first, tuple(rows), tuple(learned_at))
