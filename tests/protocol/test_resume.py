@@ -88,7 +88,7 @@ def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path) -> None:
     checkpoint = tmp_path / "r" / "checkpoint.bin"
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
     stream = digits()
-    with pytest.raises(UsageError, match=r"checkpoint in .* is damaged .* Remove it, and the run starts"):
+    with pytest.raises(UsageError, match=r"checkpoint\.bin is damaged .* Remove it, and the run starts"):
         run_protocol(learner_for(stream), stream, tmp_path / "r", name="learner")
     checkpoint.unlink()
     assert run_protocol(learner_for(stream), stream, tmp_path / "r", name="learner").status == "finished"

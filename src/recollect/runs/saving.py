@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -11,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from recollect.errors import UsageError
-from recollect.runs.codec import header_to_json, row_to_json
 from recollect.runs.environment import now
 from recollect.runs.files import folder_name, make_folder, sync_folder, write_atomic, writing
 from recollect.runs.reading import HEADER, ROWS
 from recollect.runs.run import Row, Run
+from recollect.runs.store import sealed_header, sealed_rows
 
 
 def save(runs: Iterable[Run], root: Path | str) -> list[Path]:
@@ -86,11 +85,9 @@ def _places(runs: list[Run], root: Path) -> dict[Path, Run]:
 
 
 def _files(run: Run) -> dict[str, bytes]:
-    header = header_to_json(replace(run, created=run.created or now()))
     try:
-        text = json.dumps(header, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
-        lines = "".join(json.dumps(row_to_json(row), allow_nan=False, separators=(",", ":")) + "\n" for row in run.rows)
-        return {HEADER: text.encode(), ROWS: lines.encode()}
+        rows, seal = sealed_rows(run.rows)
+        return {HEADER: sealed_header(replace(run, created=run.created or now()), seal), ROWS: rows}
     except (TypeError, ValueError) as error:
         raise UsageError(f"The run {run.name} cannot be written as JSON: {error}.") from None
 

@@ -19,8 +19,9 @@ from recollect.runs.codec import header_to_json, row_to_json
 from recollect.runs.environment import now
 from recollect.runs.files import append_synced, make_folder, sync_folder, write_atomic, writing
 from recollect.runs.lock import Lock
-from recollect.runs.reading import HEADER, ROWS, read_rows, read_run
+from recollect.runs.reading import HEADER, ROWS, read_regular, read_rows, read_run
 from recollect.runs.run import Row, Run
+from recollect.runs.seals import open_checkpoint, seal_checkpoint, seal_header, seal_line
 
 CHECKPOINT = "checkpoint"
 
@@ -43,12 +44,13 @@ class RunFolder:
     ([0], False)
     """
 
-    def __init__(self, path: Path, run: Run, lock: Lock | None, handle: int) -> None:
+    def __init__(self, path: Path, run: Run, lock: Lock | None, handle: int, seal: str = "") -> None:
         self.path = path
         self._run = run
         self._rows = list(run.rows)
         self._lock = lock
         self._handle = handle
+        self._seal = seal
 
     @classmethod
     def open(cls, path: Path | str, run: Run) -> Self:
@@ -83,10 +85,9 @@ class RunFolder:
                 lock.release()
                 return cls(path, there, None, -1)
             opened = replace(there, status="running", error=None)
-            if opened.status != there.status or there.error is not None:
-                _write_header(path, opened)
-            handle = _open_rows(path)
-            return cls(path, opened, lock, handle)
+            _seal_rows(path, there.rows)
+            _write_header(path, opened)
+            return cls(path, opened, lock, *_open_rows(path))
         if (path / ROWS).exists():
             raise UsageError(
                 f"{path} has a {ROWS} but no {HEADER}, so it cannot be told what run it was."
@@ -94,7 +95,7 @@ class RunFolder:
             )
         opened = replace(run, rows=(), status="running", created=run.created or now(), path=path)
         _write_header(path, opened)
-        return cls(path, opened, lock, _open_rows(path))
+        return cls(path, opened, lock, *_open_rows(path))
 
     @property
     def run(self) -> Run:
@@ -115,9 +116,10 @@ class RunFolder:
         """Add a row and return when it is on disk."""
         self._refuse_closed()
         check_row(self._run, row, self._rows[-1] if self._rows else None)
-        line = json.dumps(row_to_json(row), allow_nan=False, separators=(",", ":")) + "\n"
+        line, seal = seal_line(row_line(row), self._seal)
         with writing(self.path / ROWS):
-            append_synced(self._handle, line.encode())
+            append_synced(self._handle, line + b"\n")
+        self._seal = seal
         self._rows.append(row)
 
     def keep_rows(self, count: int) -> None:
@@ -132,13 +134,14 @@ class RunFolder:
             filled = [k for k, line in enumerate(lines) if line.strip()]
             os.ftruncate(self._handle, sum(map(len, lines[: filled[count]])))
             os.fsync(self._handle)
+        self._seal = read_rows(self.path / ROWS).seal
         del self._rows[count:]
 
     def update(self, **fields: Any) -> None:
         """Change fields of the header (timings, cost, notes, ...) on disk."""
         self._refuse_closed()
         changed = replace(self._run, **fields)
-        _write_header(self.path, changed)
+        _write_header(self.path, replace(changed, rows=self.rows), self._seal)
         self._run = changed
 
     def finish(
@@ -166,14 +169,19 @@ class RunFolder:
     def write_checkpoint(self, data: bytes, suffix: str = "bin") -> None:
         """Replace the checkpoint: after a kill there is the old one or the new one."""
         self._refuse_closed()
-        write_atomic(self._checkpoint(suffix), data)
+        write_atomic(self._checkpoint(suffix), seal_checkpoint(data))
 
     def read_checkpoint(self, suffix: str = "bin") -> bytes | None:
         """The checkpoint, or None if there is none."""
         try:
-            return self._checkpoint(suffix).read_bytes()
+            return open_checkpoint(read_regular(self._checkpoint(suffix)))
         except FileNotFoundError:
             return None
+        except ValueError as error:
+            raise UsageError(
+                f"{self._checkpoint(suffix)} is damaged ({error}): a run that went on from it would give other numbers."
+                " Remove it, and the run starts again from its first row."
+            ) from None
         except OSError as error:
             raise RecollectError(f"Could not read {self._checkpoint(suffix)}: {error.strerror}.") from error
 
@@ -242,10 +250,37 @@ def _is_finished(path: Path) -> bool:
     return (path / HEADER).is_file() and read_run(path).status in ("finished", "imported")
 
 
-def _write_header(path: Path, run: Run) -> None:
+def row_line(row: Row) -> bytes:
+    """A row as JSON on one line, without its seal and its line end."""
+    return json.dumps(row_to_json(row), allow_nan=False, separators=(",", ":")).encode()
+
+
+def sealed_rows(rows: Sequence[Row]) -> tuple[bytes, str]:
+    """The rows as they stand in rows.jsonl, and the last seal."""
+    lines, seal = [], ""
+    for row in rows:
+        line, seal = seal_line(row_line(row), seal)
+        lines.append(line + b"\n")
+    return b"".join(lines), seal
+
+
+def sealed_header(run: Run, seal: str) -> bytes:
+    """The header as it stands in run.json; that of a complete run says which rows it was closed with."""
+    content = header_to_json(run)
+    if run.status in ("finished", "imported"):
+        content["rows"] = {"count": len(run.rows), "seal": seal}
+    return seal_header((json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _seal_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Give the rows of a record of schema 1 their seals, before its header says that they have them."""
+    if rows and not read_rows(path / ROWS, sealed=False).seal:
+        write_atomic(path / ROWS, sealed_rows(rows)[0])
+
+
+def _write_header(path: Path, run: Run, seal: str = "") -> None:
     try:
-        text = json.dumps(header_to_json(run), allow_nan=False, ensure_ascii=False, indent=1)
-        data = (text + "\n").encode()
+        data = sealed_header(run, seal)
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"The run {run.name} cannot be written as JSON: {error}. Configurations, timings and costs hold"
@@ -254,12 +289,12 @@ def _write_header(path: Path, run: Run) -> None:
     write_atomic(path / HEADER, data)
 
 
-def _open_rows(path: Path) -> int:
-    """Open rows.jsonl for appending, its torn last line cut off."""
+def _open_rows(path: Path) -> tuple[int, str]:
+    """Open rows.jsonl for appending, its torn last line cut off; the last seal in it."""
     place = path / ROWS
     with writing(place):
-        good = read_rows(place)[1] if place.exists() else 0
-        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        _, good, seal = read_rows(place) if os.path.lexists(place) else ((), 0, "")
+        handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             size = os.fstat(handle).st_size
             if size > good:
@@ -271,7 +306,7 @@ def _open_rows(path: Path) -> int:
         except BaseException:
             os.close(handle)
             raise
-    return handle
+    return handle, seal
 
 
 def _refuse_another(path: Path, there: Run, wanted: Run) -> None:
