@@ -250,6 +250,10 @@ EVIL = [
     (__name__, "subprocess.Popen", "true"),
     (__name__, "os.system", "true"),
     ("recollect.learners.frozen", "thaw", b"x"),
+    ("scipy.stats", "rv_continuous"),
+    ("scipy.stats._distn_infrastructure", "rv_discrete"),
+    ("scipy.optimize", "OptimizeResult"),
+    ("scipy.interpolate", "interp1d", [1], [2]),
 ]
 
 
@@ -262,6 +266,20 @@ def test_nothing_of_a_checkpoint_is_run(call, where, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="no part of the learner's state"):
         thaw(frozen, Thing())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_distribution_does_not_run_the_code_in_its_state(tmp_path):
+    """Distributions of scipy make functions from a template in their state, with `exec`."""
+    from scipy.stats import norm
+
+    made = tmp_path / "made"
+    evil = type(norm)(name="norm")
+    evil.__dict__["_parse_arg_template"] = f"open({str(made)!r}, 'w').close()"
+    body = pickle.dumps({"held": evil}, protocol=4)
+    assert b"_parse_arg_template" in body
+    with pytest.raises(UsageError, match="no part of the learner's state"):
+        thaw(pickle.dumps(([], body), protocol=4), Thing())
+    assert not made.exists()
 
 
 def test_a_table_names_no_function():

@@ -15,6 +15,7 @@ import pickle
 import sys
 from ast import literal_eval
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -223,7 +224,18 @@ class _Thaw(pickle.Unpickler):
             return _is_torchs_value(found)
         if package == self._package:
             return True
-        return package in _TRUSTED and not home.startswith(_NOT_VALUES) and found is not np.memmap
+        if package not in _TRUSTED or home.startswith(_NOT_VALUES) or found is np.memmap:
+            return False
+        if package == "scipy":  # scipy's distributions write code from their state and run it
+            return home.startswith("scipy.sparse")
+        return package == "numpy" or _sets_state_as_plain(found)
+
+
+def _sets_state_as_plain(found: type) -> bool:
+    """Whether an object of scikit-learn takes its state as attributes: an estimator, or no Python code of its own."""
+    base = getattr(sys.modules.get("sklearn.base"), "BaseEstimator", None)
+    own = getattr(found, "__setstate__", None)
+    return not isinstance(own, FunctionType) or (base is not None and own is base.__setstate__)
 
 
 def _is_maker(package: str, name: str) -> bool:
