@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -50,6 +52,49 @@ def test_a_failed_append_is_taken_back(tmp_path, monkeypatch, call):
     files.append_synced(handle, b"third\n")
     os.close(handle)
     assert (tmp_path / "rows").read_bytes() == b"first\nthird\n"
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "pipe", "device", "folder"])
+def test_nothing_but_a_plain_file_is_written_to(tmp_path, kind):
+    place, other = tmp_path / "report.html", tmp_path / "other"
+    other.write_bytes(b"precious")
+    if kind == "link":
+        place.symlink_to(other)
+    elif kind == "link to nothing":
+        place.symlink_to(tmp_path / "new")
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place = Path("/dev/null")
+    with pytest.raises(UsageError, match="plain file"):
+        files.write_atomic(place, b"x")
+    assert other.read_bytes() == b"precious"
+    assert not (tmp_path / "new").exists()
+    assert os.path.lexists(place)
+    assert not place.is_file() or place.is_symlink()
+
+
+def test_a_long_name_is_written_too(tmp_path):
+    files.write_atomic(tmp_path / ("x" * 250), b"1")
+    assert (tmp_path / ("x" * 250)).read_bytes() == b"1"
+
+
+def test_a_tiny_disk_that_is_full_leaves_the_old_file(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        files.write_atomic(disk / "a.csv", b"old")
+        with pytest.raises(RecollectError, match="No space left"):
+            files.write_atomic(disk / "a.csv", b"new" * 100_000)
+        assert (disk / "a.csv").read_bytes() == b"old"
+        assert os.listdir(disk) == ["a.csv"]
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 def test_files_are_as_readable_as_the_user_wants(tmp_path):

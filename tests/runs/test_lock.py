@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, UsageError
 from recollect.runs.lock import Lock
 
 fcntl = pytest.importorskip("fcntl")
@@ -68,3 +68,14 @@ def test_a_lock_left_by_another_host_is_not_taken_in_silence(tmp_path):
         held = Lock(tmp_path)
     assert (tmp_path / ".lock").read_text() == f"{os.getpid()} on {platform.node()}\n"
     held.release()
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_written_through(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".lock").symlink_to(precious)
+    with pytest.raises(UsageError, match="is a link"):
+        Lock(folder)
+    assert precious.read_text() == "mine"

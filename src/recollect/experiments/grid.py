@@ -14,6 +14,7 @@ from recollect.problems import problem_of
 from recollect.protocol import spread
 from recollect.protocol.loop import examiner_of
 from recollect.runs.files import folder_name, make_folder, write_atomic
+from recollect.runs.reading import HEADER, read_regular
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
 
@@ -116,11 +117,11 @@ def build_stream(name: str, options: Mapping[str, Any], seed: int, data: Path | 
 def refuse_changed(job: Job) -> None:
     """Raise UsageError if the run folder was begun with another configuration."""
     place = job.folder / CONFIG
-    if not place.exists():
-        return
     try:
-        there = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        there = json.loads(read_regular(place))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{place} cannot be read ({error}). Restore it, or remove the run's folder.") from None
     difference = _difference(there, job.config)
     if difference:
@@ -140,8 +141,8 @@ def write_config(job: Job) -> None:
 def is_finished(job: Job) -> bool:
     """Whether the run is complete, by a look at its header alone."""
     try:
-        header = json.loads((job.folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        header = json.loads(read_regular(job.folder / HEADER))
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(header, dict) and header.get("status") == "finished"
 

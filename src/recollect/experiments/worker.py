@@ -18,6 +18,7 @@ from recollect.errors import RecollectError
 from recollect.experiments.grid import Job, build_stream, is_finished, refuse_changed, write_config
 from recollect.protocol import describe, iter_run
 from recollect.protocol.saved import record_failure
+from recollect.runs.files import write_atomic
 from recollect.runs.run import Row
 from recollect.runs.seeds import derive
 
@@ -132,9 +133,8 @@ def _described(job: Job) -> dict[str, Any]:
 
 
 def _fail(job: Job, error: Exception, tell: Tell) -> None:
-    with contextlib.suppress(OSError):
-        text = "".join(traceback.format_exception(error))
-        (job.folder / ERROR).write_text(text, encoding="utf-8")
+    with contextlib.suppress(RecollectError):  # what went wrong first is what is told
+        write_atomic(job.folder / ERROR, "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
     tell(job, Report("failed", message=f"{type(error).__name__}: {error}"))
 
 

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from recollect.errors import RecollectError, UsageError
 # Names that Windows gives to devices, with any extension.
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{k}" for port in ("com", "lpt") for k in "0123456789¹²³")])
 _LONGEST = 80
+_SHORTEST = 40
+_SPECIAL = {stat.S_ISLNK: "a link", stat.S_ISDIR: "a folder", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
 
 
 @contextlib.contextmanager
@@ -32,9 +35,14 @@ def writing(path: Path | str) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a file by new content: after a crash there is the old file or the new one, never a mixture."""
+    """Replace a file by new content: after a crash there is the old file or the new one, never a mixture.
+
+    Every file that Recollect writes is written so. A link, a pipe, a device or a folder in its place is refused: it is
+    neither written through nor replaced.
+    """
+    refuse_special(path)
     with writing(path):
-        temporary = path.parent / f".{path.name}.{os.urandom(4).hex()}.tmp"
+        temporary = path.parent / f".{path.name[:_SHORTEST]}.{os.urandom(4).hex()}.tmp"
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             try:
@@ -48,6 +56,18 @@ def write_atomic(path: Path, data: bytes) -> None:
                 os.unlink(temporary)
             raise
         sync_folder(path.parent)
+
+
+def refuse_special(path: Path) -> None:
+    """Raise UsageError if something is at this path that is not a plain file."""
+    with writing(path):
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            return
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_one, name in _SPECIAL.items() if is_one(mode)), "a device")
+        raise UsageError(f"{path} is {kind}, and a plain file is to be written there. Give another path, or remove it.")
 
 
 def append_synced(handle: int, data: bytes) -> None:

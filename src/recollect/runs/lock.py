@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 from recollect.errors import RecollectError
-from recollect.runs.files import writing
+from recollect.runs.files import refuse_special, writing
 
 # Some cluster file systems have no locks at all; recording must still work there.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -44,7 +44,8 @@ class Lock:
 
     def _take(self) -> int:
         while True:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+            refuse_special(self._path)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
             try:
                 if not _try_lock(handle):
                     raise RecollectError(
