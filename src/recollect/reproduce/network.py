@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from torch import nn
 
-CLASSES = 200
 
-
-def small_network() -> nn.Module:
-    """Three convolutions with batch norm, for 32 x 32 colour images and the 200 classes of Tiny ImageNet.
+def small_network(classes: int = 200) -> nn.Module:
+    """Three convolutions with batch norm, for 32 x 32 colour images; by default the 200 classes of Tiny ImageNet.
 
     >>> sum(p.numel() for p in small_network().parameters())
     119272
@@ -23,4 +21,9 @@ def small_network() -> nn.Module:
             nn.MaxPool2d(2),
         ]
         inputs = outputs
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, CLASSES))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
+
+
+def small_network_100() -> nn.Module:
+    """The same for the 100 classes of CIFAR-100."""
+    return small_network(100)
