@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import recollect as rc
-from recollect.runs import Group, group, load
+from recollect.runs import Group, at_rows, group, load
 from recollect.stats import estimate
 
 HERE = Path(__file__).parent
@@ -79,7 +78,7 @@ def table(folder: Path, columns: dict[str, str] | None = None) -> str:
     for members in groups:
         lines.append(line(members.learner, members, columns))
         if fewest < rows_of(members):  # beside learners that were evaluated less often: the same rows
-            lines.append(line(f"{members.learner}, at those {len(fewest)} rows", thinned(members, fewest), columns))
+            lines.append(line(f"{members.learner}, at those {len(fewest)} rows", at_rows(members, fewest), columns))
     return "\n".join(lines)
 
 
@@ -93,16 +92,6 @@ def line(name: str, members: Group, columns: dict[str, str]) -> str:
 def rows_of(members: Group) -> frozenset[int]:
     """After which tasks, or sections of a stream, the learner was evaluated at their ends."""
     return frozenset(row.after for row in members.runs[0].rows if row.task_end and row.after >= 0)
-
-
-def thinned(members: Group, rows: frozenset[int]) -> Group:
-    """The same runs as if they had been evaluated after these tasks only."""
-    plan = replace(members.runs[0].plan, rows=tuple(sorted(rows)))
-    (made,) = group(
-        replace(run, plan=plan, rows=tuple(row for row in run.rows if row.after in rows or row.after == -1))
-        for run in members.runs
-    )
-    return made
 
 
 def readme() -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recollect.reproduce.claims import CANNOT_TELL, NOT_REPRODUCED, REPRODUCED, Check, change, check_claims, judge
+from recollect.reproduce.claims import (
+    CANNOT_TELL,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Check,
+    _between,
+    change,
+    check_claims,
+    judge,
+)
 from recollect.runs import group
 from recollect.stats import estimate
 from tests.reproduce.samples import make_run, newest_only, paper_like, rising, saturating
@@ -19,7 +28,7 @@ def test_runs_that_behave_as_the_paper_says() -> None:
     found = check_claims(group(paper_like()))
     wrong = [check.line for check in found if check.verdict != REPRODUCED]
     assert wrong == []
-    assert len(found) == 16
+    assert len(found) == 18
 
 
 def test_the_numbers_behind_finetune() -> None:
@@ -75,8 +84,45 @@ def test_tiny_imagenet_has_its_own_claims_and_planned_rows() -> None:
     assert found["RAA reaches a plateau around task 65", "er"] == REPRODUCED
     assert found["RAA reaches a plateau around task 25", "gdumb"] == NOT_REPRODUCED
     assert ("ER shows no plateau of RAA", "er") not in found
-    paired = next(check for check in checks if check.learner == "er, gdumb")
-    assert "over the 12 tasks" in paired.note
+    assert {check.tasks for check in checks} == {"12 of 100"}
+
+
+def test_learners_are_read_at_the_tasks_that_all_were_evaluated_after() -> None:
+    """ER's curve bends between the tasks after which GDumb was evaluated: its number is that of the common tasks."""
+    rows = (1, 3, 5, 7, 9)
+    runs = [make_run("gdumb", s, saturating, rows=rows) for s in range(3)]
+    er = [make_run("er", s, lambda k, j: 0.7 if k % 2 else 0.4) for s in range(3)]
+    whole = next(check for check in check_claims(group(er)) if check.learner == "er")
+    common = next(check for check in check_claims(group([*er, *runs])) if check.learner == "er")
+    assert float(whole.number.value) != pytest.approx(0, abs=0.01)
+    assert float(common.number.value) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [((16, 39), CANNOT_TELL), ((15, 35), REPRODUCED), ((36, 50), NOT_REPRODUCED), ((3, 14), NOT_REPRODUCED)],
+)
+def test_around_a_task_means_the_whole_interval(interval: tuple[int, int], verdict: str) -> None:
+    assert _between(*interval, 15, 35) == verdict
+
+
+def test_a_plateau_that_accuracy_does_not_show() -> None:
+    claim = "RAA shows a plateau that AA does not"
+    falling = [make_run("gdumb", s, saturating) for s in range(3)]
+    assert verdicts(check_claims(group(falling)))[claim, "gdumb"] == REPRODUCED
+    no_plateau = [make_run("gdumb", s, rising) for s in range(3)]
+    assert verdicts(check_claims(group(no_plateau)))[claim, "gdumb"] == NOT_REPRODUCED
+
+
+def test_separating_is_relative_to_the_level() -> None:
+    """A hundredth of every score is a hundredth of RAA: the verdict is the same."""
+    claim = ("RAA separates the regimes of er and finetune", "er, finetune")
+    runs = [run for run in paper_like() if run.learner != "gdumb"]
+    small = [make_run("finetune", s, lambda k, j: newest_only(k, j) / 100) for s in range(3)]
+    small += [make_run("er", s, lambda k, j: rising(k, j) / 100) for s in range(3)]
+    numbers = [{(c.claim, c.learner): c for c in check_claims(group(some))}[claim] for some in (runs, small)]
+    assert numbers[0].verdict == numbers[1].verdict == REPRODUCED
+    assert float(numbers[0].number.value) == pytest.approx(float(numbers[1].number.value))
 
 
 def test_the_change_of_a_line_and_of_gaps() -> None:
