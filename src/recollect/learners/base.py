@@ -24,10 +24,22 @@ State = dict[str, Any]
 
 
 @runtime_checkable
-class Learner(Protocol):
+class Resumable(Protocol):
+    """Can be saved, and made again of what was saved."""
+
+    def state(self) -> State:
+        """All that decides the future, in plain containers, numbers and numpy arrays; a copy."""
+
+    def restore(self, state: State) -> None:
+        """Become the one whose `state` this is; bit for bit, in any process."""
+
+
+@runtime_checkable
+class Learner(Resumable, Protocol):
     """Learns from batches of a stream, and scores samples whenever it is asked.
 
-    `score` changes nothing that `learn` reads: asking more often never changes what is learned.
+    `score` changes nothing that `learn` reads: asking more often never changes what is learned. What a learner can
+    do beside this is said by the protocols in `abilities`.
     """
 
     def learn(self, batch: Batch) -> None:
@@ -36,19 +48,13 @@ class Learner(Protocol):
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """Scores of all classes, shape (n, n_classes), higher = more likely.
 
-        In anomaly detection one score a sample, shape (n,), higher = more anomalous; a detector with a
+        In anomaly detection one score per sample, shape (n,), higher = more anomalous; a detector with a
         threshold has `flagged(scores, task)` too, which says for each whether it is an alarm. `task` holds the
         task of each sample where the scenario gives it.
         """
 
     def end_task(self) -> None:
         """A task is over. Called only where the scenario tells boundaries."""
-
-    def state(self) -> State:
-        """All that decides the future, in plain containers, numbers and numpy arrays; a copy."""
-
-    def restore(self, state: State) -> None:
-        """Become the learner whose `state` this is; bit for bit, in any process."""
 
     @property
     def stored_samples(self) -> int:

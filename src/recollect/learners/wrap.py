@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.learners.base import Array, Learner, Scores, Setting, State
+from recollect.learners.abilities import HOOKS, Flags, Noted, Settles, check_hooks, misspelt
+from recollect.learners.base import Array, Learner, Resumable, Scores, Setting, State
 from recollect.learners.frozen import freeze, thaw
 from recollect.runs.seeds import Seeds
 
@@ -103,26 +104,39 @@ def wrap(learner: Any, setting: Setting, seeds: Seeds | None = None) -> Learner:
             f"A learner was expected, and the class {learner.__name__} came. Make one of it:"
             f" wrap({learner.__name__}(...), ...)."
         )
-    if isinstance(learner, Learner):
-        return learner
     if hasattr(learner, "partial_fit") and not hasattr(learner, "learn"):
         return wrap_sklearn(learner, setting, seeds)
     missing = [name for name in ("learn", "score") if not callable(getattr(learner, name, None))]
     if missing:
+        slips = "".join(f" It has {slip!r}: is that {hook!r}?" for slip, hook in misspelt(learner) if hook in missing)
         raise UsageError(
             f"A learner has the methods learn(batch) and score(x, task); {type(learner).__name__} lacks"
-            f" {' and '.join(missing)}."
+            f" {' and '.join(missing)}.{slips}"
         )
-    return ObjectLearner(learner, setting)
+    how = _task_is_taken(learner)
+    check_hooks(learner, [hook for hook in HOOKS if hook != "score"])
+    if isinstance(learner, Learner) and how == "by place":
+        return learner
+    return (FlaggingObject if isinstance(learner, Flags) else ObjectLearner)(learner, setting, how)
 
 
 class ObjectLearner:
     """An object with `learn` and `score`, completed."""
 
-    def __init__(self, learner: Any, setting: Setting) -> None:
+    def __init__(self, learner: Any, setting: Setting, how: str) -> None:
         self.wrapped = learner
         self._n_classes = setting.n_classes
-        self._how = _task_is_taken(learner)
+        self._how = how
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the object has to say."""
+        return tuple(self.wrapped.notes) if isinstance(self.wrapped, Noted) else ()
+
+    def settle(self) -> None:
+        """Tell the object to do what it has put off, if it puts anything off."""
+        if isinstance(self.wrapped, Settles):
+            self.wrapped.settle()
 
     @property
     def stored_samples(self) -> int:
@@ -160,7 +174,7 @@ class ObjectLearner:
 
     def state(self) -> State:
         """The object's own state, else its attributes."""
-        if hasattr(self.wrapped, "state") and hasattr(self.wrapped, "restore"):
+        if isinstance(self.wrapped, Resumable):
             return {"own": self.wrapped.state()}
         return {"pickled": freeze(self.wrapped)}
 
@@ -170,6 +184,14 @@ class ObjectLearner:
             self.wrapped.restore(state["own"])
         else:
             _become(self.wrapped, thaw(state["pickled"], self.wrapped))
+
+
+class FlaggingObject(ObjectLearner):
+    """An object that sets a threshold."""
+
+    def flagged(self, scores: Scores, task: NDArray[np.int64] | None = None) -> Any:
+        """What the object says."""
+        return self.wrapped.flagged(scores, task)
 
 
 class SklearnLearner:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recollect.errors import UsageError
 from recollect.problems.targets import Target, target_of
@@ -37,6 +37,14 @@ class Answers(Protocol):
 
     def score(self, x: Any, task: Any = None) -> Any:
         """Scores of the samples, in the shape that the problem asks for."""
+
+
+@runtime_checkable
+class Flags(Protocol):
+    """Sets a threshold: it says which scores are alarms."""
+
+    def flagged(self, scores: Any, task: Any = None) -> Any:
+        """For each score whether it is an alarm."""
 
 
 class Examiner(Protocol):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.problems.base import Answers, Moment
+from recollect.problems.base import Answers, Flags, Moment
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 
@@ -97,6 +97,5 @@ class Scoring:
         if unknown:
             reason = f"{unknown} of {len(x)} scores are not finite"
             return Answer(labels, None, None, _NOT_LEARNED if np.isnan(scores).all() else reason)
-        flagged = getattr(learner, "flagged", None)
-        alarms = None if flagged is None else np.asarray(flagged(scores, given), bool)
+        alarms = np.asarray(learner.flagged(scores, given), bool) if isinstance(learner, Flags) else None
         return Answer(labels, scores, alarms)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.learners.abilities import LEARNS, Settles, check_learner
 from recollect.problems import Examiner, Moment, problem_of
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row
@@ -56,6 +57,7 @@ def iter_protocol(
     >>> [(row.after, row.step, row.n) for row in iter_protocol(learner, stream, seed=0)]
     [(-1, 0, (4, 4)), (0, 4, (4, 4)), (1, 8, (4, 4))]
     """
+    check_learner(learner, LEARNS)
     for row, _ in walk(learner, stream, examiner_of(stream, target), seed, plan, start, test_batch, Meter()):
         yield row
 
@@ -106,7 +108,7 @@ def walk(
     meter: Meter,
 ) -> Iterator[tuple[Row, Place]]:
     """The loop itself: each row with the place to go on from after it."""
-    settle = getattr(learner, "settle", None)
+    settles = learner if isinstance(learner, Settles) else None
     wanted = frozenset(planned(plan, stream))
 
     def row(place: Place, step: int, section_end: bool) -> Row:
@@ -139,8 +141,8 @@ def walk(
             place = Place(batch.number + 1, place.section)
         else:
             continue
-        if settle is not None:
-            settle()  # what a learner has put off is training, not evaluation
+        if settles is not None:
+            settles.settle()  # what a learner has put off is training, not evaluation
         meter.stop()
         yield row(place, batch.samples_seen, ends is not None), place
         meter.start("train")

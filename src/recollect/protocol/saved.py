@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
+from recollect.learners.abilities import RESUMES, Configured, Noted, StandsFor, Timed, check_learner
 from recollect.learners.registry import role_of
 from recollect.problems import problem_of
 from recollect.protocol import checkpoint
@@ -64,6 +65,7 @@ def iter_run(
     first, then the checkpoint replaced: of a kill in between remains a row without its checkpoint, which is dropped
     and made again, the same.
     """
+    check_learner(learner, RESUMES)
     examiner = examiner_of(stream, target)
     run = describe(
         stream,
@@ -82,7 +84,7 @@ def iter_run(
         made_for = _made_for(learner, stream, seed)
         start, totals = _resume(saved, learner, made_for)
         # A learner that shares its process with others' runs has a clock of its own.
-        meter = Meter(totals, getattr(learner, "clock", None))
+        meter = Meter(totals, learner.clock if isinstance(learner, Timed) else None)
         try:
             for row, place in walk(learner, stream, examiner, derive(seed).stream, plan, start, test_batch, meter):
                 meter.start("save")
@@ -105,7 +107,7 @@ def iter_run(
         seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
         peaks = {key: value for key, value in meter.totals.items() if key.endswith("_bytes")}
         kept = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
-        saved.finish(timings=seconds, cost={**peaks, **kept}, notes=getattr(learner, "notes", ()))
+        saved.finish(timings=seconds, cost={**peaks, **kept}, notes=learner.notes if isinstance(learner, Noted) else ())
 
 
 def record_failure(folder: Path | str, run: Run, error: Exception) -> None:
@@ -177,8 +179,8 @@ def _made_for(learner: Learner, stream: Stream, seed: int) -> dict[str, Any]:
     The record's header does not say these; a stream of other batches has the same fingerprint.
     """
     first = next(stream.batches(derive(seed).stream))
-    alone = getattr(learner, "alone", learner)  # of a learner that is trained together with others
-    options = getattr(alone, "options", None)
+    alone = learner.alone if isinstance(learner, StandsFor) else learner
+    options = alone.options if isinstance(alone, Configured) else None
     facts: dict[str, Any] = {
         "batch": stream.batch,
         "passes": stream.passes,

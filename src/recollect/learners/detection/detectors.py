@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import MissingExtra, UsageError
-from recollect.learners.base import Array, State
+from recollect.learners.base import Array, Resumable, State
 from recollect.learners.detection.names import SKLEARN, Spec, nearest, pyod_names
 from recollect.learners.frozen import freeze, thaw
 from recollect.learners.paths import import_path
@@ -135,7 +135,7 @@ class Model:
         """The model's attributes if it is updated, else nothing."""
         if not self.can_update or self._model is None:
             return {}
-        own = hasattr(self._model, "state") and hasattr(self._model, "restore")
+        own = isinstance(self._model, Resumable)
         kept = {"own": self._model.state()} if own else {"pickled": freeze(self._model)}
         return {**kept, "threshold": self.threshold}
 

@@ -1,0 +1,177 @@
+"""What a learner can do beside learning and answering, and the check of a learner before its run starts.
+
+An ability is a Protocol that a learner has or has not. A method whose name is nearly that of a hook would be no
+error and would do nothing, so it is one here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import Any, Protocol, runtime_checkable
+
+from recollect.errors import UsageError
+from recollect.learners.base import Learner
+from recollect.problems.base import Flags
+
+__all__ = ["Configured", "Flags", "Noted", "Settles", "StandsFor", "Timed", "check_hooks", "check_learner", "misspelt"]
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """Puts training off, and does it when it is told to: before an evaluation."""
+
+    def settle(self) -> None:
+        """Do the training that was put off."""
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """Has something to say in the record."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences, such as what it had to do otherwise than it was told."""
+
+
+@runtime_checkable
+class Configured(Protocol):
+    """Has options: a frozen dataclass of them, which a checkpoint is bound to."""
+
+    options: Any
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """Shares its process with others' runs, and has a clock of its own."""
+
+    def clock(self) -> tuple[float, float]:
+        """Seconds and processor seconds of this learner."""
+
+
+@runtime_checkable
+class StandsFor(Protocol):
+    """Stands for another learner, which is trained together with others."""
+
+    @property
+    def alone(self) -> Any:
+        """The learner that it stands for."""
+
+
+# What a hook is called with; None: it is a value, not a method. The abilities of a group are not a user's to have.
+HOOKS: dict[str, tuple[str, ...] | None] = {
+    "learn": ("batch",),
+    "score": ("x", "task"),
+    "end_task": (),
+    "state": (),
+    "restore": ("state",),
+    "settle": (),
+    "flagged": ("scores", "task"),
+    "stored_samples": None,
+    "stored_bytes": None,
+    "notes": None,
+}
+_SKLEARNS = "score_samples"  # of scikit-learn's densities: no stored_samples
+_FILLERS = frozenset(("on", "at", "of", "the", "a", "is", "do", "my"))
+# Two words of five letters that differ in one (store, score) are at 0.8; a letter too many or too few is above it.
+_ALIKE = 0.84
+
+
+def check_learner(learner: object, needs: tuple[str, ...]) -> None:
+    """Raise UsageError if it lacks a part of `needs`, has a hook that cannot be one, or a misspelt one."""
+    thing = learner.alone if isinstance(learner, StandsFor) else learner
+    lacking = [hook for hook in needs if not hasattr(type(thing), hook) and hook not in vars(thing)]
+    if lacking:
+        slips = "".join(f" It has {slip!r}: is that {hook!r}?" for slip, hook in misspelt(thing) if hook in lacking)
+        raise UsageError(
+            f"The learner {type(thing).__name__} lacks {' and '.join(lacking)}.{slips} `wrap(learner, setting)`"
+            " completes an object that has learn(batch) and score(x)."
+        )
+    check_hooks(thing, HOOKS)
+
+
+def check_hooks(thing: object, hooks: Iterable[str]) -> None:
+    """Raise UsageError if the object has a misspelt hook, or one of `hooks` that cannot be called or read as one."""
+    name = type(thing).__name__
+    for slip, hook in misspelt(thing):
+        raise UsageError(
+            f"The learner {name} has {slip!r}, which nothing calls; the nearest that is called is {hook!r}. Rename it to"
+            f" that, or if it is your own, to something else ('_{slip}' will do)."
+        )
+    for hook in hooks:
+        there = inspect.getattr_static(thing, hook, None)
+        if there is not None:
+            _refuse_other_kind(name, getattr(thing, hook, there), there, hook)
+
+
+def misspelt(learner: object) -> Iterator[tuple[str, str]]:
+    """The names of a user's learner that look like a slip, each with the hook that it was to be.
+
+    >>> Mine = type("Mine", (), {"setle": print, "rehearse": print, "__module__": "mine"})
+    >>> dict(misspelt(Mine()))
+    {'setle': 'settle'}
+    """
+    own = {
+        name: value
+        for base in type(learner).__mro__
+        if base.__module__.split(".")[0] not in ("recollect", "builtins")
+        for name, value in vars(base).items()
+    }
+    for name, value in own.items():
+        if name.startswith("_") or name in HOOKS or name == _SKLEARNS or not _is_used(value):
+            continue
+        alike = {hook: _alikeness(name, hook) for hook in HOOKS if hook not in own}
+        best = max(alike, key=alike.__getitem__, default=None)
+        if best is not None and alike[best] >= _ALIKE:
+            yield name, best
+
+
+def _is_used(value: object) -> bool:
+    return inspect.isroutine(value) or isinstance(value, property)
+
+
+def _alikeness(name: str, hook: str) -> float:
+    """From 0 to 1; words in another order, letters exchanged, or one wrong letter of six or more are alike."""
+    one, other = _letters(name), _letters(hook)
+    if Counter(one) == Counter(other):
+        return 1.0
+    if len(one) == len(other) >= 6 and sum(a != b for a, b in zip(one, other, strict=True)) == 1:
+        return 0.99
+    return SequenceMatcher(None, one, other).ratio()
+
+
+def _letters(name: str) -> str:
+    """Without case, underscores and small words: endTask, on_end_task and end_of_task are one."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
+    return "".join(word for word in words if word not in _FILLERS)
+
+
+def _refuse_other_kind(name: str, value: Any, there: object, hook: str) -> None:
+    """A value where a method is called, a method where a value is read, or a method with other arguments."""
+    arguments = HOOKS[hook]
+    if arguments is None:
+        if callable(value):
+            raise UsageError(f"{name}.{hook} is read as a value, and it is a method. Put @property above it.")
+        return
+    called = f"{hook}({', '.join(arguments)})"
+    if isinstance(there, property) or not callable(value):
+        what = "property" if isinstance(there, property) else type(there).__name__
+        raise UsageError(f"{name}.{hook} is called as {called}, and it is a {what}. Make it a method.")
+    try:
+        signature = inspect.signature(value)
+    except ValueError:  # a function of C without one
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise UsageError(
+            f"{name}.{hook} is called as {called}, and it is {hook}{signature}: {error}. Give it these arguments, and"
+            " others a default."
+        ) from None
+
+
+LEARNS: tuple[str, ...] = ("learn", "score", "end_task")
+RESUMES: tuple[str, ...] = tuple(name for name in dir(Learner) if not name.startswith("_"))
