@@ -16,6 +16,7 @@ from recollect.stats.estimate import Estimate, estimate
 if TYPE_CHECKING:
     from recollect.stats.binomial import clopper_pearson, proportion, wilson
     from recollect.stats.improvement import probability_of_improvement
+    from recollect.stats.lead import Lead, Rival, find_lead
     from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
     from recollect.stats.permutation import Permuted, label_shuffles, sign_flips, signed_rank
     from recollect.stats.plateau import Plateau, find_plateau
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _LATER = {
     **dict.fromkeys(("clopper_pearson", "proportion", "wilson"), "binomial"),
     "probability_of_improvement": "improvement",
+    **dict.fromkeys(("Lead", "Rival", "find_lead"), "lead"),
     **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
     **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
@@ -41,15 +43,18 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Estimate",
+    "Lead",
     "Paired",
     "Pairwise",
     "Permuted",
     "Plateau",
     "Ranks",
+    "Rival",
     "clopper_pearson",
     "compare_all",
     "compare_paired",
     "estimate",
+    "find_lead",
     "find_plateau",
     "friedman_nemenyi",
     "holm",

@@ -161,6 +161,20 @@ def compare_all(
     return tuple(Pairwise(a, b, result, float(p)) for (a, b), result, p in zip(pairs, results, corrected, strict=True))
 
 
+def difference(
+    a: Scores, b: Scores, *, unpaired: bool = False, method: str = "t", level: float = 0.95, seed: int = 0
+) -> Estimate:
+    """a - b over seeds with its interval, without any test: what `compare_paired` calls its difference.
+
+    >>> print(difference({1: 0.62, 2: 0.66, 3: 0.64}, {1: 0.60, 2: 0.61, 3: 0.63}))
+    0.02667 [-0.02504, 0.07838] (n = 3)
+    """
+    if unpaired:
+        return _welch(_present(a), _present(b), level)
+    first, second, _ = _pairs(a, b)
+    return estimate(first - second, method, level, seed)
+
+
 def shared(a: Mapping[Hashable, float], b: Mapping[Hashable, float]) -> tuple[dict[Hashable, float], ...]:
     """The scores of two learners on the seeds that both have; all of them where they have none in common.
 
