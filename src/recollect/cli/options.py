@@ -17,7 +17,8 @@ from recollect.errors import UsageError
 from recollect.metrics import Metric, registry
 from recollect.report.provenance import why_incomplete
 from recollect.report.words import Focus, focus_of, score_name, words_for
-from recollect.runs import Group, Run, attach_joint, group, load
+from recollect.runs import Group, Run, attach_joint, group, load, load_all
+from recollect.runs.arrange import Choices, names_of, trained_of
 from recollect.runs.leaving_out import without as leave_out
 
 Metrics = Annotated[
@@ -66,6 +67,28 @@ class Inputs:
         typer.Option(help="A concept to leave out, such as one without a score; may be given several times."),
     ] = None
     tool: Annotated[str | None, typer.Option(help="Which tool wrote PATH, where detection must not decide.")] = None
+    base: Annotated[
+        str | None, typer.Option(help="The version before any training: its name or a part that no other has.")
+    ] = None
+    held_out: Annotated[
+        str | None, typer.Option(help="Tasks that are never trained on, such as mmlu,gsm8k: measured against the base.")
+    ] = None
+    trained: Annotated[
+        str | None, typer.Option(help="After which row each task was trained: a=1,b=2. The base is row 0.")
+    ] = None
+    order: Annotated[str | None, typer.Option(help="Versions in their order: v1,v2,v3. Wins over steps and dates.")] = (
+        None
+    )
+    subtasks: Annotated[
+        bool, typer.Option("--subtasks", help="Take the tasks of a group (mmlu) as columns, not their average.")
+    ] = False
+    different_conditions: Annotated[
+        bool,
+        typer.Option(
+            "--different-conditions",
+            help="Compare versions although task versions, shots, limits, prompts or chat templates differ.",
+        ),
+    ] = False
 
     def runs(self, paths: Sequence[Path]) -> tuple[Run, ...]:
         """Read every path, give each run its joint learner's, and say on stderr what was taken for what."""
@@ -77,7 +100,7 @@ class Inputs:
             "unit": None if self.unit == "auto" else self.unit,
         }
         given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
-        loaded = [run for path in paths for run in load(path, tool=self.tool, **given)]
+        loaded = load_all(paths, self.tool, self.choices, **given)
         if self.target is not None:
             loaded = under(self.target, loaded)
         if self.without:
@@ -88,6 +111,20 @@ class Inputs:
         for note in dict.fromkeys((*(note for run in runs for note in run.notes), *_unfinished(runs))):
             say(note)
         return runs
+
+    @property
+    def choices(self) -> Choices:
+        """What was said about versions: base, held-out and trained tasks, order, score."""
+        return Choices(
+            base=self.base,
+            held_out=names_of(self.held_out, "--held-out"),
+            trained=trained_of(self.trained),
+            order=names_of(self.order, "--order"),
+            target=self.target,
+            lower_is_better=self.lower_is_better,
+            subtasks=self.subtasks,
+            different_conditions=self.different_conditions,
+        )
 
     def groups(self, paths: Sequence[Path]) -> tuple[Group, ...]:
         """Read every path and sort the runs into groups over seeds."""

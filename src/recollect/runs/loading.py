@@ -5,17 +5,32 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
+from recollect.runs.arrange import Choices, arrange_any
 from recollect.runs.exported import read_export, read_vector
 from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
 from recollect.runs.run import Row, Run, Task
 
+if TYPE_CHECKING:
+    from recollect.runs.importers.versions.evaluation import Evaluation
+
 OWN = "recollect"
 PLAIN = ("csv", "npy", "npz", "json")
+
+
+@dataclass(frozen=True)
+class _Versions:
+    """What a path says about versions of a model; the runs are made of all paths together."""
+
+    path: Path
+    tool: str
+    evaluations: tuple[Evaluation, ...]
+    taken_for: str
+
 
 # A file, or the values themselves.
 Scores = str | os.PathLike[str] | Iterable[Any]
@@ -31,6 +46,7 @@ def load(
     samples: list[int] | None = None,
     names: Sequence[str] | None = None,
     unit: str | None = None,
+    choices: Choices | None = None,
 ) -> list[Run]:
     """The runs at a path, each with its `.matrix`; `Run.notes` says what the path was taken for.
 
@@ -49,14 +65,53 @@ def load(
         The joint learner's scores: a file, or the values.
     unit : {"fraction", "percent", "raw"}, optional
         By default as the file says, or by a look at the scores.
+    choices : Choices, optional
+        The base, the order, and what was trained or held out, where rows are versions of a model.
     """
-    place = Path(path)
-    try:
-        runs = _load_folder(place, tool) if place.is_dir() else _load_file(place, tool)
-    except (OSError, MemoryError) as error:
-        raise UsageError(
-            f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
-        ) from None
+    given = {
+        "classes": classes,
+        "samples": samples,
+        "names": names,
+        "untrained": untrained,
+        "joint": joint,
+        "unit": unit,
+    }
+    return load_all([path], tool, choices, **given)
+
+
+def load_all(
+    paths: Sequence[str | os.PathLike[str]], tool: str | None = None, choices: Choices | None = None, **companions: Any
+) -> list[Run]:
+    """The runs at several paths, in their order; versions of a model may lie at several paths and are one run."""
+    if not paths:
+        raise UsageError("No path was given; expected at least one.")
+    asked = choices or Choices()
+    versions: list[_Versions] = []
+    runs = []
+    for place in map(Path, paths):
+        try:
+            runs += _load_folder(place, tool, versions) if place.is_dir() else _load_file(place, tool, versions)
+        except (OSError, MemoryError) as error:
+            raise UsageError(
+                f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
+            ) from None
+    if asked.about_rows:
+        runs = [arrange_any(run, asked) for run in runs]
+    if versions:
+        runs += _runs_of_versions(versions, asked)
+    return _with_companions(runs, **companions)
+
+
+def _with_companions(
+    runs: list[Run],
+    *,
+    classes: list[int] | None = None,
+    untrained: Scores | None = None,
+    joint: Scores | None = None,
+    samples: list[int] | None = None,
+    names: Sequence[str] | None = None,
+    unit: str | None = None,
+) -> list[Run]:
     if unit is not None:
         runs = [replace(run, unit=unit) for run in runs]
     if any(given is not None for given in (classes, samples, names)):
@@ -68,19 +123,12 @@ def load(
     return runs
 
 
-def load_all(paths: Sequence[str | os.PathLike[str]], tool: str | None = None, **companions: Any) -> list[Run]:
-    """The runs at several paths, in their order."""
-    if not paths:
-        raise UsageError("No path was given; expected at least one.")
-    return [run for path in paths for run in load(path, tool, **companions)]
-
-
-def _load_folder(folder: Path, tool: str | None) -> list[Run]:
+def _load_folder(folder: Path, tool: str | None, versions: list[_Versions]) -> list[Run]:
     if tool in (None, OWN):
         runs = [read_run(place) for place in find_runs(os.fspath(folder))]
         if runs:
             return runs
-    found = None if tool == OWN else _foreign(folder, tool)
+    found = None if tool == OWN else _foreign(folder, tool, versions)
     if found is None:
         raise UsageError(
             f"{folder} holds no runs: no folder at or below it has a {HEADER}, and it is not what another"
@@ -89,7 +137,7 @@ def _load_folder(folder: Path, tool: str | None) -> list[Run]:
     return found
 
 
-def _load_file(path: Path, tool: str | None) -> list[Run]:
+def _load_file(path: Path, tool: str | None, versions: list[_Versions]) -> list[Run]:
     if not path.exists():
         raise UsageError(f"There is no {path}. Expected a run folder, a matrix file or another tool's file.")
     if path.name in (HEADER, ROWS) and (path.parent / HEADER).is_file() and tool in (None, OWN):
@@ -98,7 +146,7 @@ def _load_file(path: Path, tool: str | None) -> list[Run]:
         raise UsageError(f"{path} is empty; expected scores.")
     runs = read_export(path) if tool in (None, OWN) else None
     if runs is None and tool != OWN:
-        runs = _foreign(path, tool)
+        runs = _foreign(path, tool, versions)
     if runs is None:
         raise UsageError(
             f"{path} is not a file that Recollect knows by its content. Expected .csv, .npy, .npz or .json"
@@ -107,7 +155,7 @@ def _load_file(path: Path, tool: str | None) -> list[Run]:
     return [_with_seed_of_name(run, path) for run in runs]
 
 
-def _foreign(path: Path, tool: str | None) -> list[Run] | None:
+def _foreign(path: Path, tool: str | None, versions: list[_Versions]) -> list[Run] | None:
     from recollect.runs import importers
 
     importer = importers.detect(path) if tool is None else importers.named(tool)
@@ -115,7 +163,26 @@ def _foreign(path: Path, tool: str | None) -> list[Run] | None:
         return None
     kind = importer.NAME if importer.NAME in PLAIN else f"a file of {importer.NAME}"
     taken_for = f"{path.name}: read as {kind}"
+    if isinstance(importer, importers.ReadsVersions):
+        versions.append(_Versions(path, importer.NAME, tuple(importer.evaluations(path)), taken_for))
+        return []
     return [replace(run, notes=(taken_for, *run.notes)) for run in importer.read(path)]
+
+
+def _runs_of_versions(versions: list[_Versions], choices: Choices) -> list[Run]:
+    from recollect.runs.importers.versions.assemble import runs_of
+
+    found = [one for place in versions for one in place.evaluations]
+    first = versions[0]
+    # Files that lie side by side are named by the folder that they lie in.
+    root = first.path if len(versions) == 1 else Path(os.path.commonpath([v.path.absolute().parent for v in versions]))
+    notes = dict.fromkeys(place.taken_for for place in versions)
+    said = (
+        tuple(notes)
+        if len(notes) < 4
+        else (f"{len(notes)} files or folders of {first.tool}, such as {next(iter(notes))}",)
+    )
+    return [replace(run, notes=(*said, *run.notes)) for run in runs_of(found, root, first.tool, choices)]
 
 
 def _with_seed_of_name(run: Run, path: Path) -> Run:

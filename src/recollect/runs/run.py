@@ -39,7 +39,8 @@ class Task:
     """One task of the stream: a column of the score matrix.
 
     `n_classes` counts the classes that are new with this task; `n_samples` is the size of its test set;
-    `class_counts` are its test samples per class, in the order of `classes`.
+    `class_counts` are its test samples per class, in the order of `classes`. A `held_out` task is never trained on:
+    it is measured against the base row.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Task:
     n_samples: int | None = None
     classes: tuple[int | str, ...] | None = None
     class_counts: tuple[int, ...] | None = None
+    held_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Row:
     the score is their ratio, and `n` may be left out if the tasks say their `n_samples`.
     `restricted[j][m]` counts what is right on task j when only classes of tasks up to m may be answered;
     `masked[j]` when only those of task j may. `joint` holds the joint learner's scores of this row, in
-    the unit of `score`.
+    the unit of `score`. `standard_error` is that of each score, `name` what the row is called where rows are versions.
     """
 
     after: int
@@ -71,6 +73,8 @@ class Row:
     masked: tuple[int | None, ...] | None = None
     joint: tuple[float | None, ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    standard_error: tuple[float | None, ...] | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from recollect.errors import UsageError
 from recollect.runs.importers.build import whole
@@ -22,10 +22,12 @@ from recollect.runs.importers.files import head_lines, in_words, is_folder
 from recollect.runs.run import UNITS, Run
 
 if TYPE_CHECKING:
+    from recollect.runs.importers.versions.evaluation import Evaluation
+
     IMPORTERS: Mapping[str, Importer]
     TOOLS: Mapping[str, str]
 
-__all__ = ["IMPORTERS", "TOOLS", "Importer", "detect", "named", "options_of", "read"]
+__all__ = ["IMPORTERS", "TOOLS", "Importer", "ReadsVersions", "detect", "named", "options_of", "read"]
 
 
 class Importer(Protocol):
@@ -41,6 +43,14 @@ class Importer(Protocol):
     def read(self) -> Callable[..., list[Run]]: ...
 
 
+@runtime_checkable
+class ReadsVersions(Importer, Protocol):
+    """An importer whose files are evaluations of one version of a model each: a run is made of several."""
+
+    @property
+    def evaluations(self) -> Callable[[Path], Sequence[Evaluation]]: ...
+
+
 # In the order in which they are asked whether a file is theirs.
 _MODULES = (
     "avalanche",
@@ -54,6 +64,8 @@ _MODULES = (
     "agem",
     "vandeven",
     "l2metrics",
+    "versions.lmeval",
+    "versions.hf_trainer",
     "npy",
     "npz",
     "json_file",
@@ -61,7 +73,7 @@ _MODULES = (
 )
 _COMMON = ("learner", "stream", "seed", "unit")
 # Tools that write another one's format.
-_ALIASES = {"pilot": "pycil", "online-continual-learning": "raptormai", "l2logger": "l2metrics"}
+_ALIASES = {"pilot": "pycil", "online-continual-learning": "raptormai", "l2logger": "l2metrics", "lm_eval": "lm-eval"}
 
 # Two lines of nothing but numbers and separators: no tool but a csv writer leaves that.
 _BARE = re.compile(r"[-+\d.eE,;\s]*\d[-+\d.eE,;\s]*")

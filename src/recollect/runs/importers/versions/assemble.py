@@ -1,0 +1,149 @@
+"""From evaluations of versions to runs: one run per training and per kind of score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from recollect.errors import UsageError
+from recollect.runs.arrange import Choices, arrange
+from recollect.runs.importers.build import make_run
+from recollect.runs.importers.versions.columns import Column, chosen, refuse_other_conditions, tasks_of
+from recollect.runs.importers.versions.evaluation import Evaluation, name_of
+from recollect.runs.importers.versions.ordering import families, merged, ordered
+from recollect.runs.run import Row, Run, Task
+from recollect.runs.version_names import is_named_in, listed, short_names, without_step
+
+
+def runs_of(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
+    """The runs of all evaluations that were found at a path or at several."""
+    found = list(evaluations)
+    if not found:
+        raise UsageError(f"{root}: no evaluation of any version is in it.")
+    runs = [run for members in families(found) for run in _runs_of_family(members, root, tool, choices)]
+    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
+    return [replace(run, notes=(*run.notes, *notes)) for run in runs]
+
+
+def _runs_of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
+    versions, notes = merged(found)
+    full = [one.version for one in versions]
+    labels = short_names(full)
+    places, by = ordered(versions, labels)
+    versions, labels = [versions[place] for place in places], [labels[place] for place in places]
+    tasks, about_groups = tasks_of(versions, choices)
+    columns, about_scores = chosen(versions, tasks, choices.target, choices.lower_is_better)
+    different = refuse_other_conditions(versions, labels, columns)
+    if different and not choices.different_conditions:
+        raise UsageError(
+            f"{root}: versions were evaluated under different conditions and are not comparable; {different}."
+            " Evaluate them alike, leave tasks out (--without TASK), or say --different-conditions to compare them"
+            " all the same."
+        )
+    kinds: dict[tuple[str, str, bool], list[Column]] = {}
+    for column in columns:
+        kinds.setdefault(column.like, []).append(column)
+    notes += [
+        *about_groups,
+        *about_scores,
+        *([f"compared although conditions differ: {different}"] if different else []),
+    ]
+    if len(kinds) > 1:
+        said = "; ".join(f"{_metric(like)} ({listed([c.task for c in like], 3)})" for like in kinds.values())
+        notes.append(f"scores of different kinds are never averaged: one result for each of {said}")
+    named = versions, labels, by
+    return [_run(named, like, root, tool, choices, notes) for like in kinds.values()]
+
+
+def _run(
+    named: tuple[Sequence[Evaluation], Sequence[str], str],
+    columns: Sequence[Column],
+    root: Path,
+    tool: str,
+    choices: Choices,
+    notes: Sequence[str],
+) -> Run:
+    versions, labels, by = named
+    there = [one.trained is not None or any(column.task in one.scores for column in columns) for one in versions]
+    kept = [(one, label) for one, label, is_row in zip(versions, labels, there, strict=True) if is_row]
+    rows = [_row(place, one, label, columns) for place, (one, label) in enumerate(kept)]
+    names = [one.version for one, _ in kept]
+    run = make_run(
+        root,
+        tool,
+        rows=rows,
+        tasks=[Task(column.task, n_samples=_items(versions, column)) for column in columns],
+        learner=versions[0].family or _learner(names, root),
+        stream=root.absolute().name,
+        unit=columns[0].unit,
+        metric=_metric(columns),
+        higher_is_better=columns[0].higher_is_better,
+        complete=False,
+        problem="given",
+        notes=(*_about_metrics(columns), *notes),
+    )
+    return arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
+
+
+def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column]) -> Row:
+    cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
+    return Row(
+        place - 1,
+        step=None,
+        task_end=False,
+        name=label,
+        score=tuple(None if cell is None else cell.score for cell in cells),
+        n=tuple(None if cell is None else cell.n for cell in cells) if any(c and c.n for c in cells) else None,
+        standard_error=tuple(None if cell is None else cell.stderr for cell in cells)
+        if any(c is not None and c.stderr is not None for c in cells)
+        else None,
+    )
+
+
+def _items(versions: Sequence[Evaluation], column: Column) -> int | None:
+    """The test items of a task, if all versions that tell agree."""
+    told = {
+        cell.n
+        for one in versions
+        if (cell := one.scores.get(column.task, {}).get(column.metric)) is not None and cell.n is not None
+    }
+    return told.pop() if len(told) == 1 else None
+
+
+def _metric(columns: Sequence[Column]) -> str:
+    names = {name_of(column.metric) for column in columns}
+    return names.pop() if len(names) == 1 else "accuracy"
+
+
+def _about_metrics(columns: Sequence[Column]) -> list[str]:
+    """Which scores are averaged together, where they have several names, and the filters of the answers."""
+    names: dict[str, list[str]] = {}
+    for column in columns:
+        names.setdefault(column.metric, []).append(column.task)
+    filters = [f"{metric} of {listed(tasks, 3)}" for metric, tasks in names.items()]
+    plain = all(metric.endswith(",none") or "," not in metric for metric in names)
+    if len({name_of(metric) for metric in names}) == 1 and plain:
+        return []
+    return [f"shares of right answers under several names, averaged together: {'; '.join(filters)}"]
+
+
+def _learner(names: Sequence[str], root: Path) -> str:
+    """What the versions are versions of: the model that they share, else the folder that they lie in."""
+    bases = {without_step(name) for name in names}
+    alike = {name.split("@")[0] for name in names}
+    shared = bases if len(bases) == 1 else alike
+    name = shared.pop().rstrip("/").rsplit("/", 1)[-1] if len(shared) == 1 else ""
+    return name or root.absolute().name or "model"
+
+
+def _trained_by(kept: Sequence[tuple[Evaluation, str]], columns: Sequence[Column]) -> dict[str, int]:
+    """After which version each task was trained, where the names of versions say it: the first that names it."""
+    places: dict[str, int] = {}
+    for place, (one, label) in enumerate(kept):
+        for column in columns:
+            if one.trained == column.task or (one.trained is None and is_named_in(column.task, label)):
+                places.setdefault(column.task, place)
+    # A name that every version has tells nothing.
+    everywhere = [t for t in places if len(kept) > 1 and all(is_named_in(t, label) for _, label in kept)]
+    return {task: place for task, place in places.items() if task not in everywhere}

@@ -1,0 +1,159 @@
+"""Which columns there are: one score per task, no group beside its tasks, nothing under other conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from recollect.errors import UsageError
+from recollect.runs.arrange import Choices
+from recollect.runs.importers.files import natural
+from recollect.runs.importers.versions.evaluation import (
+    PROPORTIONS,
+    Evaluation,
+    known_direction,
+    name_of,
+    rank_of,
+    unit_of,
+)
+from recollect.runs.version_names import listed
+
+
+@dataclass(frozen=True)
+class Column:
+    """One task under one of its scores."""
+
+    task: str
+    metric: str
+    unit: str
+    higher_is_better: bool
+
+    @property
+    def like(self) -> tuple[str, str, bool]:
+        """Columns that agree in this may be averaged: shares of right answers, or one and the same score."""
+        name = name_of(self.metric)
+        return ("share" if name.lower() in PROPORTIONS else name, self.unit, self.higher_is_better)
+
+
+def tasks_of(found: Sequence[Evaluation], choices: Choices) -> tuple[list[str], list[str]]:
+    """The tasks that are columns: groups in the place of their tasks, or the other way round; and what was left out."""
+    every = sorted({task for one in found for task in one.scores}, key=natural)
+    inside: dict[str, set[str]] = {}
+    for one in found:
+        for group, members in one.groups.items():
+            inside.setdefault(group, set()).update(members)
+    subtasks = choices.subtasks
+    left = set().union(*(one.aside for one in found)) - set(choices.held_out)
+    notes = []
+    if left:
+        notes.append(
+            f"averages over categories, left out (--held-out NAME takes one as a task): {listed(sorted(left), 6)}"
+        )
+    for group in every:
+        below = _below(group, inside) & set(every)
+        if not below or group in left:
+            continue
+        holders = [one for one in found if below & set(one.scores) or group in one.scores]
+        whole = all(group in one.scores for one in holders)
+        if subtasks or not whole:
+            left.add(group)
+            why = "" if subtasks else ", which some versions have without it"
+            notes.append(f"{group} is the average of {len(below)} tasks{why}: they are the columns, it is not")
+        else:
+            left |= below
+            notes.append(
+                f"{group} stands for its {len(below)} tasks, which are no columns beside it (--subtasks: they instead)"
+            )
+    return [task for task in every if task not in left], notes
+
+
+def _below(group: str, inside: Mapping[str, set[str]]) -> set[str]:
+    """All tasks of a group, of the groups in it too."""
+    found: set[str] = set()
+    waiting = [group]
+    while waiting:
+        for member in inside.get(waiting.pop(), ()):
+            if member not in found and member != group:
+                found.add(member)
+                waiting.append(member)
+    return found
+
+
+def chosen(
+    found: Sequence[Evaluation], tasks: Sequence[str], target: str | None, lower: bool = False
+) -> tuple[list[Column], list[str]]:
+    """The score of each task, and what was left out because its direction is not known."""
+    columns, unknown, without = [], [], []
+    for task in tasks:
+        with_task = [one for one in found if task in one.scores]
+        names = list(dict.fromkeys(metric for one in with_task for metric in one.scores[task]))
+        if target is not None:
+            names = [name for name in names if target in (name, name_of(name))]
+        # A score that every version has is preferred to one that some lack.
+        names.sort(key=lambda name: (sum(name not in one.scores[task] for one in with_task), rank_of(name)))
+        picked = [
+            (name, way) for name in names if (way := _direction(with_task, task, name, target, lower)) is not None
+        ]
+        if picked:
+            metric, way = picked[0]
+            unit = next((one.units[metric] for one in with_task if metric in one.units), unit_of(metric))
+            columns.append(Column(task, metric, unit, way))
+        elif target is not None:
+            without.append(task)
+        else:
+            unknown.append((task, names))
+    if not columns:
+        raise _nothing(found, tasks, target, unknown)
+    notes = [f"no {target} in {listed(without, 5)}: left out"] if without else []
+    if unknown:
+        scores = dict.fromkeys(name_of(name) for _, names in unknown for name in names)
+        notes.append(
+            f"{len(unknown)} tasks left out, since it is not known whether more is better for their scores"
+            f" ({listed(list(scores), 4)}; --target NAME takes one): {listed([task for task, _ in unknown], 3)}"
+        )
+    return columns, notes
+
+
+def _direction(found: Sequence[Evaluation], task: str, metric: str, target: str | None, lower: bool) -> bool | None:
+    if target is not None and lower:
+        return False
+    said = {
+        one.higher[task][key] for one in found for key in (metric, name_of(metric)) if key in one.higher.get(task, {})
+    }
+    if len(said) == 1:
+        return said.pop()
+    known = known_direction(metric)
+    # A score that the user asks for by its name is taken as it is meant most often.
+    return True if known is None and target is not None else known
+
+
+def _nothing(
+    found: Sequence[Evaluation], tasks: Sequence[str], target: str | None, unknown: Sequence[tuple[str, list[str]]]
+) -> UsageError:
+    if target is None:
+        return UsageError(
+            f"{found[0].path}: it is not known whether more is better for any score"
+            f" ({listed([name for _, names in unknown for name in names], 6)})."
+            " Name one with --target, and say --lower-is-better if it is an error."
+        )
+    there = dict.fromkeys(name for one in found for task in tasks for name in one.scores.get(task, {}))
+    return UsageError(f"No task has a score {target!r}; there are {listed(list(there), 12)}.")
+
+
+def refuse_other_conditions(
+    found: Sequence[Evaluation], labels: Sequence[str], columns: Sequence[Column]
+) -> str | None:
+    """A paragraph that says where versions were evaluated under other conditions, or None if all agree."""
+    problems = []
+    for column in columns:
+        seen: dict[str, dict[str, str]] = {}
+        for one, label in zip(found, labels, strict=True):
+            if column.task in one.scores:
+                for name, value in one.conditions.get(column.task, {}).items():
+                    seen.setdefault(name, {}).setdefault(value, label)
+        problems += [
+            f"{column.task} has {' and '.join(f'{name} {text} in {label}' for text, label in list(values.items())[:2])}"
+            for name, values in seen.items()
+            if len(values) > 1
+        ]
+    return f"{len(problems)} differences, such as: {'; '.join(problems[:3])}" if problems else None

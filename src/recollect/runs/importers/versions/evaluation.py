@@ -1,0 +1,155 @@
+"""What one file says about one version of a model, and what is known of the scores by their names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from recollect.runs.importers.build import number
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One score of one version on one task, with the test items behind it and its standard error where told."""
+
+    score: float
+    n: int | None = None
+    stderr: float | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of one version.
+
+    `scores` maps a task to its scores by name (`acc`, or `acc,none` with the filter of the answers); `higher` and
+    `units` say direction and unit where the file does; `conditions` what must agree for two versions to be compared on
+    a task (unknown is absent); `groups` which tasks are averages of which. `model` and `revision` name the version,
+    `step` and `date` order it; `details` may differ between two evaluations of one version. `trained` is the task
+    that this version was trained on last, where the tool says it; `family` what the versions of one training share.
+    Tasks in `aside` are no columns unless the user says that they are held out (averages over a category).
+    """
+
+    path: Path
+    model: str
+    scores: Mapping[str, Mapping[str, Measured]]
+    revision: str = ""
+    step: int | None = None
+    date: float | None = None
+    higher: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
+    trained: str | None = None
+    family: str = ""
+    aside: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """The full name of the version: its model and, if there is one, its revision."""
+        return f"{self.model}@{self.revision}" if self.revision else self.model
+
+
+# Shares of the test items that are answered right: columns of these may be averaged.
+PROPORTIONS = frozenset(
+    (
+        "acc",
+        "acc_norm",
+        "accuracy",
+        "exact_match",
+        "em",
+        "success",
+        "pc_success",
+        "pass@1",
+        "match",
+        "includes",
+        "choice",
+    )
+)
+_FRACTIONS = PROPORTIONS | {
+    "f1",
+    "acc_mutual_info",
+    "mc1",
+    "mc2",
+    "likelihood_accuracy",
+    "extractive_match",
+    "quasi_exact_match",
+}
+_HIGHER = re.compile(
+    r"(.*_)?(acc|accuracy|acc_norm|em|exact_match|match|f1|bleu|chrf|rouge.*|mcc|matthews_correlation|pass@\d+|success"
+    r"|pc_success|roc_auc|auroc|mc[12]|score|similarity|sari|recall|precision|map|ndcg|spearman.*|pearson.*|includes|choice)"
+    r"(_.*|@\d+)?"
+)
+_LOWER = re.compile(r"(.*_)?(ppl|perplexity|bits_per_byte|loss|wer|cer|ter|mae|mse|rmse|brier.*|ece|error)(_.*)?")
+# The score of a task that is shown unless another is asked for: the first of these, else the file's first.
+_FIRST = ("acc_norm", "acc", "exact_match", "accuracy")
+
+
+def name_of(metric: str) -> str:
+    """The name of a score without the filter of the answers.
+
+    >>> name_of("acc,none"), name_of("pass@1")
+    ('acc', 'pass@1')
+    """
+    return metric.split(",", 1)[0]
+
+
+def rank_of(metric: str) -> int:
+    """The place of a score among those of its task: lower is preferred."""
+    name = name_of(metric)
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
+
+
+def known_direction(metric: str) -> bool | None:
+    """Whether more is better, by the score's name; None for a name that says nothing.
+
+    >>> known_direction("acc_norm,none"), known_direction("word_perplexity,none"), known_direction("pct_stereotype")
+    (True, False, None)
+    """
+    name = name_of(metric).lower()
+    if _LOWER.fullmatch(name):
+        return False
+    return True if _HIGHER.fullmatch(name) else None
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a score whose file does not say it: shares are fractions, all others on a scale of their own."""
+    return "fraction" if name_of(metric).lower() in _FRACTIONS else "raw"
+
+
+def items_behind(score: float, stderr: float) -> int | None:
+    """The test items behind a share and its standard error: n = p (1 - p) / se^2 + 1, None if that is no whole number.
+
+    >>> items_behind(0.452, 0.015746235865880677), items_behind(0.5, 0.3), items_behind(1.0, 0.0)
+    (1000, None, None)
+    """
+    if not 0 < score < 1 or not stderr > 0:
+        return None
+    exact = score * (1 - score) / stderr**2 + 1
+    if not 2 <= exact < 1e9:
+        return None
+    n = round(exact)
+    right = score * n
+    return n if abs(exact - n) < 1e-4 * n**0.5 and abs(right - round(right)) < 1e-5 * n**0.5 else None
+
+
+def measured(metric: str, score: object, stderr: object = None, n: int | None = None) -> Measured | None:
+    """A score of a file; None where it holds none (NaN, "N/A"), ValueError where it is no number."""
+    value = number(score)
+    if value is None:
+        return None
+    error = _number_or_none(stderr)
+    if n is None and error is not None and name_of(metric).lower() in PROPORTIONS:
+        n = items_behind(value, error)
+    return Measured(value, n, error)
+
+
+def _number_or_none(value: object) -> float | None:
+    """A standard error; texts such as "N/A" are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and value >= 0 else None

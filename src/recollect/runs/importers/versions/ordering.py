@@ -1,0 +1,109 @@
+"""The order of versions: by step, by date, or as they were given. It is found, and it is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recollect.errors import UsageError
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured
+from recollect.runs.version_names import listed, without_step
+
+
+def families(found: Sequence[Evaluation]) -> list[list[Evaluation]]:
+    """The evaluations of each training: checkpoints of one model belong together.
+
+    Versions whose names tell no step belong to the one training that there is; beside several trainings they
+    belong to each of them if there is one alone (a base), and stand for themselves otherwise.
+    """
+    named: dict[str, list[Evaluation]] = {}
+    for one in found:
+        named.setdefault(one.family, []).append(one)
+    if len(named) > 1:
+        return [family for members in named.values() for family in families(members)]
+    kinds: dict[str, list[Evaluation]] = {}
+    plain: list[Evaluation] = []
+    for one in found:
+        if one.step is None:
+            plain.append(one)
+        else:
+            kinds.setdefault(without_step(one.version), []).append(one)
+    if found and found[0].family:
+        return [list(found)]
+    several = [members for members in kinds.values() if len({one.version for one in members}) > 1]
+    if len(kinds) < 2 or not several:
+        return [list(found)]
+    alone = {one.version for one in plain}
+    if len(alone) > 1:
+        return [*kinds.values(), plain]
+    return [[*plain, *members] for members in kinds.values()]
+
+
+def merged(found: Sequence[Evaluation]) -> tuple[list[Evaluation], list[str]]:
+    """One evaluation per version: of a task that was evaluated again the last counts, by date."""
+    versions: dict[str, list[Evaluation]] = {}
+    for one in found:
+        versions.setdefault(one.version, []).append(one)
+    notes: list[str] = []
+    return [_merged_one(members, notes) for members in versions.values()], notes
+
+
+def _merged_one(members: list[Evaluation], notes: list[str]) -> Evaluation:
+    if len(members) == 1:
+        return members[0]
+    dated = all(one.date is not None for one in members)
+    if dated:
+        members = sorted(members, key=lambda one: one.date or 0.0)
+    scores: dict[str, dict[str, Measured]] = {}
+    differ: list[str] = []
+    again: set[str] = set()
+    for one in members:
+        for task, values in one.scores.items():
+            known = scores.setdefault(task, {})
+            again |= {task} if known else set()
+            differ += [
+                f"{task} {metric}: {known[metric].score:.6g}, then {new.score:.6g}"
+                for metric, new in values.items()
+                if metric in known and known[metric].score != new.score
+            ]
+            known.update(values)
+    last = members[-1]
+    if differ and not dated:
+        raise UsageError(
+            f"{len(members)} files are of the version {last.version} and disagree ({listed(differ, 2)}), and they carry"
+            f" no date that says which is the last: {listed([str(one.path) for one in members], 2)}. Leave one of them"
+            " out."
+        )
+    if again:
+        options = sorted(
+            {key for one in members for key, value in one.details.items() if last.details.get(key) != value}
+        )
+        how = f", with other {', '.join(options)}" if options else ""
+        said = f"; scores differ ({listed(differ, 2)})" if differ else ", with equal scores"
+        notes.append(f"{last.version} was evaluated {len(members)} times{how}: the last counts{said}")
+    return replace(
+        last,
+        scores=scores,
+        higher={task: ways for one in members for task, ways in one.higher.items()},
+        units={metric: unit for one in members for metric, unit in one.units.items()},
+        conditions={task: told for one in members for task, told in one.conditions.items() if task in one.scores},
+        groups={group: tasks for one in members for group, tasks in one.groups.items()},
+    )
+
+
+def ordered(found: Sequence[Evaluation], labels: Sequence[str]) -> tuple[list[int], str]:
+    """The places of the versions in time, and by what they were ordered."""
+    places = list(range(len(found)))
+    steps = [one.step for one in found]
+    stepped = [step for step in steps if step is not None]
+    plain = [place for place in places if steps[place] is None]
+    if stepped and len(plain) <= 1 and max(Counter(stepped).values()) == 1:
+        by_step = sorted(places, key=lambda place: -1 if steps[place] is None else steps[place] or 0)
+        return by_step, "the step or number in their names" + (
+            f" ({labels[plain[0]]} has none and is first)" if plain else ""
+        )
+    dates = [one.date for one in found]
+    if len(found) > 1 and all(date is not None for date in dates) and len(set(dates)) == len(dates):
+        return sorted(places, key=lambda place: dates[place] or 0.0), "the date of the evaluation"
+    return places, "the order in which they were found: no step in the names and no date tells another"

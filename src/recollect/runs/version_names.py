@@ -1,0 +1,102 @@
+"""Names of versions: the step in them, what several have in common, and which one is meant by a short name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from recollect.errors import UsageError
+
+_STEP = re.compile(
+    r"(?:^|[^a-z0-9])(?:global[-_]?step|checkpoint|ckpt|step|iter|epoch)s?[-_=]?([0-9]{1,15})(?![0-9])", re.IGNORECASE
+)
+_ENDS = re.compile(r"[^A-Za-z0-9]+")
+
+
+def step_of(*names: str) -> int | None:
+    """The step that a revision or a path tells; the last one of the first name that has any.
+
+    >>> step_of("", "out/checkpoint-50"), step_of("step1000", "model"), step_of("main"), step_of("70m_step8")
+    (50, 1000, None, 8)
+    """
+    for name in names:
+        found = _STEP.findall(name.replace("_", "-"))
+        if found:
+            return int(found[-1])
+    return None
+
+
+def without_step(name: str) -> str:
+    """The name without its step: what the checkpoints of one training share.
+
+    >>> without_step("out/checkpoint-50"), without_step("model@step10"), without_step("base")
+    ('out', 'model', 'base')
+    """
+    pieces = re.split(r"([/@])", name)
+    kept = "".join("" if step_of(piece) is not None else piece for piece in pieces)
+    return re.sub(r"[/@]+$", "", re.sub(r"([/@])[/@]+", r"\1", kept))
+
+
+def short_names(full: Sequence[str]) -> list[str]:
+    """What tells names apart: without the folders, and without the revision or model, that all have in common.
+
+    >>> short_names(["org/model@step1", "org/model@step20"]), short_names(["./ckpt/base", "./ckpt/v1"])
+    (['step1', 'step20'], ['base', 'v1'])
+    >>> short_names(["only/one@x"])
+    ['one@x']
+    """
+    split = [re.split(r"[/@]", name.strip("/")) for name in full]
+    if len(set(full)) == 1:
+        return [full[0].rstrip("/").rsplit("/", 1)[-1]] * len(full)
+    common = 0
+    while all(len(parts) > common + 1 for parts in split) and len({parts[common] for parts in split}) == 1:
+        common += 1
+    front = f"^(?:[^/@]*[/@]){{{common}}}"
+    made = [re.sub(front, "", name.strip("/")) for name in full]
+    return made if len(set(made)) == len(set(full)) else list(full)
+
+
+def one_named(wanted: str, names: Sequence[str], full: Sequence[str], what: str) -> int:
+    """The place of the version that is meant: by its name, without regard to case, by its last part, or a part of it.
+
+    >>> one_named("llama-3-8b", ["Llama-3-8B", "ft-1"], ["meta/Llama-3-8B", "me/ft-1"], "--base")
+    0
+    """
+    text = wanted.strip().lower()
+    lower = [(short.lower(), long.lower()) for short, long in zip(names, full, strict=True)]
+    tests: Mapping[int, Sequence[bool]] = {
+        0: [text in pair for pair in lower],
+        1: [
+            text in (re.split(r"[/@]", long.rstrip("/"))[-1], long.split("@")[0].rstrip("/").rsplit("/", 1)[-1])
+            for _, long in lower
+        ],
+        2: [bool(text) and text in long for _, long in lower],
+    }
+    for test in tests.values():
+        places = [place for place, is_it in enumerate(test) if is_it]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise UsageError(f"{what} {wanted!r} may be {listed([names[p] for p in places])}: give the whole name.")
+    raise UsageError(f"{what} names {wanted!r}, and there is no such version. There are: {listed(names)}.")
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names with commas, the first few if they are many.
+
+    >>> listed(["a", "b"]), listed([str(i) for i in range(5)], most=2)
+    ('a, b', '0, 1 and 3 more')
+    """
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def is_named_in(task: str, version: str) -> bool:
+    """Whether a version's name holds the name of a task, between ends of words.
+
+    >>> is_named_in("amazon", "2-amazon"), is_named_in("arc_easy", "v2_arc_easy"), is_named_in("qa", "BoolQA")
+    (True, True, False)
+    """
+    words = f" {_ENDS.sub(' ', version)} ".lower()
+    return bool(task) and f" {_ENDS.sub(' ', task).strip()} ".lower() in words
