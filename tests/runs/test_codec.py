@@ -18,7 +18,7 @@ FULL = Run(
     scenario="class-incremental",
     online=True,
     experiment="demo",
-    tasks=(Task("a", 2, 10, (0, "x"), (4, 6)), Task("ü", 1)),
+    tasks=(Task("a", 2, 10, (0, "x"), (4, 6)), Task("ü", 1), Task("held", held_out=True)),
     rows=(),
     seed=2**80,
     seeds=derive(2**80),
@@ -151,3 +151,8 @@ def test_nan_is_null_and_infinity_is_refused():
 def test_a_line_that_is_no_row_is_refused(line):
     with pytest.raises((ValueError, TypeError)):
         row_from_json(line)
+
+
+def test_names_and_standard_errors_of_rows_come_back():
+    row = Row(0, score=(0.5, None), standard_error=(0.1, None), name="step 3")
+    assert row_from_json(json.loads(json.dumps(row_to_json(row)))) == row

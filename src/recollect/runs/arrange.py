@@ -100,7 +100,7 @@ def arrange(
     base = _base_of(choices, rows, labels, long, by_names, tasks)
     timed = [row for place, row in enumerate(rows) if place != base]
     known = _learned(choices, tasks, timed, by_names, base is not None)
-    order = sorted(range(len(tasks)), key=lambda j: known.get(tasks[j], len(rows)))
+    order = sorted(range(len(tasks)), key=lambda j: known.get(tasks[j], len(rows) + 1))
     first = None if base is None else rows[base]
     laid = _laid_out(first, timed, known, [tasks[j] for j in order])
     told = _said(first, timed, known, tasks, by, by_names and not choices.trained)

@@ -37,7 +37,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "online": run.online,
         "data_hash": run.data_hash,
         "fingerprint": run.fingerprint,
-        "tasks": [_filled(asdict(task)) for task in run.tasks],
+        "tasks": [_task_to_json(task) for task in run.tasks],
     }
     header: dict[str, Any] = {
         "schema": SCHEMA,
@@ -147,6 +147,10 @@ def row_to_json(row: Row) -> dict[str, Any]:
             line[key] = [_finite(value, key) for value in values]
     if row.restricted is not None:
         line["restricted"] = [list(counts) for counts in row.restricted]
+    if row.standard_error is not None:
+        line["standard_error"] = [_finite(value, "standard_error") for value in row.standard_error]
+    if row.name is not None:
+        line["name"] = row.name
     if row.extra:
         line["extra"] = dict(row.extra)
     return line
@@ -165,6 +169,7 @@ def row_from_json(line: Any) -> Row:
     get = line.get
     score, correct, n, masked, joint = get("score"), get("correct"), get("n"), get("masked"), get("joint")
     restricted, step, extra = get("restricted"), get("step"), get("extra")
+    error = get("standard_error")
     return Row(
         line["after"],
         None if step is None else _whole(step),
@@ -176,6 +181,8 @@ def row_from_json(line: Any) -> Row:
         None if masked is None else _tuple(masked, "masked", _COUNTS),
         None if joint is None else _tuple(joint, "joint", _NUMBERS),
         {} if extra is None else _mapping(extra),
+        None if error is None else _tuple(error, "standard_error", _NUMBERS),
+        _text_or_none(get("name")),
     )
 
 
@@ -202,6 +209,10 @@ def _finite(value: float | None, name: str) -> float | None:
     return value
 
 
+def _task_to_json(task: Task) -> dict[str, Any]:
+    return {key: value for key, value in asdict(task).items() if value is not None and value is not False}
+
+
 def _tasks(data: Any) -> tuple[Task, ...]:
     """The tasks of a stream; runs of one experiment, read one after the other, share them."""
     global _last_tasks
@@ -220,6 +231,7 @@ def _task(data: Mapping[str, Any]) -> Task:
         _whole_or_none(data.get("n_samples")),
         None if classes is None else tuple(classes),
         None if counts is None else tuple(map(_whole, counts)),
+        data.get("held_out", False) is True,
     )
 
 

@@ -80,7 +80,6 @@ def _run(
         metric=_metric(columns),
         higher_is_better=columns[0].higher_is_better,
         complete=False,
-        problem="given",
         notes=(*_about_metrics(columns), *notes),
     )
     return arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
