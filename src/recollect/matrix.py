@@ -24,6 +24,7 @@ from recollect.inputs import (
     end_rows,
     whole_numbers,
 )
+from recollect.orientation import SAY_ROWS, doubt, why_empty
 
 __all__ = ["Array", "Orientation", "ScoreMatrix", "Unit", "as_scores"]
 
@@ -135,13 +136,12 @@ class ScoreMatrix:
         if self.steps is not None and (np.diff(self.steps) < 0).any():
             raise UsageError("steps must not decrease: rows are in the order of time.")
         self.learned_at = end_rows(learned_at, planned, S, T)
-        if orientation == "auto":
-            self._refuse_transposed()
+        doubts = self._judge_orientation() if orientation == "auto" else []
         self._check_restricted()
         if names is not None and len(names) != T:
             raise UsageError(f"names must have one entry a task: expected {T}, got {len(names)}.")
         self.names = None if names is None else tuple(str(n) for n in names)
-        self.notes = (*notes, *([assumed] if assumed else []))
+        self.notes = (*notes, *([assumed] if assumed else []), *(said for said in doubts if said not in notes))
         # A place for upper layers to keep what they derive from this matrix; it never changes.
         self.cache: dict[str, Any] = {}
 
@@ -257,23 +257,14 @@ class ScoreMatrix:
                 f" expected {expected}, or the same for all runs."
             ) from None
 
-    def _refuse_transposed(self) -> None:
-        if not (self.is_square and self.T > 1):
-            return
-        lower = np.tril_indices(self.T, -1)
-        a_run = self.R.reshape(-1, self.T, self.T)[0][lower]
-        if ((a_run != 0) & ~np.isnan(a_run)).any():
-            return  # something real is below the diagonal; no need to look at the other runs
-        below = self.R[..., *lower]
-        above = self.R[..., *np.triu_indices(self.T, 1)]
-        way_out = (
-            " Rows are time and columns are tasks: give R transposed, or, if it is right as it is, say so"
-            " with orientation='time_rows'."
-        )
-        if np.isnan(below).all() and not np.isnan(above).all():
-            raise UsageError("R looks transposed: only its upper triangle is filled." + way_out)
-        if (below == 0).all() and (above > 0).all():
-            raise UsageError("R looks transposed: below the diagonal all is 0, above it nothing is." + way_out)
+    def _judge_orientation(self) -> list[str]:
+        """Refuse a matrix that is the wrong way round; say so of one that looks like it."""
+        if not self.is_square:
+            return []
+        if (why := why_empty(self.R)) is not None:
+            raise UsageError(f"R looks transposed: {why}. Rows are time and columns are tasks. {SAY_ROWS}")
+        said = doubt(self.R, self.higher_is_better)
+        return [] if said is None else [said]
 
     def _check_restricted(self) -> None:
         if self.restricted is None:

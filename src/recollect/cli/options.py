@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from textwrap import shorten
@@ -66,6 +66,10 @@ class Inputs:
         list[str] | None,
         typer.Option(help="A concept to leave out, such as one without a score; may be given several times."),
     ] = None
+    rows: Annotated[
+        Literal["time", "tasks"] | None,
+        typer.Option(help="What the rows of a matrix file are, where it does not say it; tasks turns the matrix."),
+    ] = None
     tool: Annotated[str | None, typer.Option(help="Which tool wrote PATH, where detection must not decide.")] = None
     base: Annotated[
         str | None, typer.Option(help="The version before any training: its name or a part that no other has.")
@@ -98,16 +102,17 @@ class Inputs:
             "untrained": self.untrained,
             "joint": self.joint,
             "unit": None if self.unit == "auto" else self.unit,
+            "rows": self.rows,
         }
         given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
-        loaded = load_all(paths, self.tool, self.choices, **given)
+        loaded = load_all(paths, self.tool, self.choices, lower_is_better=self.lower_is_better, **given)
+        if self.rows == "tasks" and not any(run.source is not None and run.source.rows == "tasks" for run in loaded):
+            raise UsageError("--rows tasks is for matrix files, and none was given: what was given says what is time.")
         if self.target is not None:
             loaded = under(self.target, loaded)
         if self.without:
             loaded = [leave_out(run, self.without) for run in loaded]
         runs = attach_joint(loaded)
-        if self.lower_is_better:
-            runs = tuple(replace(run, higher_is_better=False) for run in runs)
         for note in dict.fromkeys((*(note for run in runs for note in run.notes), *_unfinished(runs))):
             say(note)
         return runs

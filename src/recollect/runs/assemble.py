@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError, UsageError
-from recollect.matrix import ScoreMatrix, Unit
+from recollect.matrix import Orientation, ScoreMatrix, Unit
 
 if TYPE_CHECKING:
     from recollect.runs.run import Row, Run
@@ -61,11 +61,18 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         names=[task.name for task in run.tasks],
         unit=cast(Unit, "fraction" if run.unit == "percent" else run.unit),
         higher_is_better=run.higher_is_better,
-        # Only a file of numbers can be the wrong way round: a record says what is a row, and a run that
-        # stopped early has an empty lower triangle too.
-        orientation="auto" if run.status == "imported" and None not in layout.rows else "time_rows",
+        orientation=_orientation(run, layout),
         notes=run.notes,
     )
+
+
+def _orientation(run: Run, layout: Timeline) -> Orientation:
+    """Only bare numbers can be the wrong way round: a record, and a tool's file, says what is a row.
+
+    A run that stopped early has an empty lower triangle too.
+    """
+    is_known = run.source is not None and run.source.rows is not None
+    return "time_rows" if is_known or run.status != "imported" or None in layout.rows else "auto"
 
 
 def _place(run: Run) -> str:

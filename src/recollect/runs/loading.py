@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
+from recollect.inputs import as_scores
+from recollect.orientation import doubt
 from recollect.runs.arrange import Choices, arrange_any
 from recollect.runs.exported import read_export, read_vector
 from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
@@ -46,6 +48,8 @@ def load(
     samples: list[int] | None = None,
     names: Sequence[str] | None = None,
     unit: str | None = None,
+    lower_is_better: bool = False,
+    rows: str | None = None,
     choices: Choices | None = None,
 ) -> list[Run]:
     """The runs at a path, each with its `.matrix`; `Run.notes` says what the path was taken for.
@@ -65,10 +69,17 @@ def load(
         The joint learner's scores: a file, or the values.
     unit : {"fraction", "percent", "raw"}, optional
         By default as the file says, or by a look at the scores.
+    lower_is_better : bool
+        The scores are errors (RMSE, a loss).
+    rows : {"time", "tasks"}, optional
+        What the rows of a matrix file are, where it does not say it: with "tasks" the matrix is turned. By default
+        time, and a note says so if the scores look as if they were tasks.
     choices : Choices, optional
         The base, the order, and what was trained or held out, where rows are versions of a model.
     """
-    given = {
+    given: dict[str, Any] = {
+        "lower_is_better": lower_is_better,
+        "rows": rows,
         "classes": classes,
         "samples": samples,
         "names": names,
@@ -80,21 +91,30 @@ def load(
 
 
 def load_all(
-    paths: Sequence[str | os.PathLike[str]], tool: str | None = None, choices: Choices | None = None, **companions: Any
+    paths: Sequence[str | os.PathLike[str]],
+    tool: str | None = None,
+    choices: Choices | None = None,
+    *,
+    lower_is_better: bool = False,
+    rows: str | None = None,
+    **companions: Any,
 ) -> list[Run]:
     """The runs at several paths, in their order; versions of a model may lie at several paths and are one run."""
     if not paths:
         raise UsageError("No path was given; expected at least one.")
     asked = choices or Choices()
     versions: list[_Versions] = []
-    runs = []
+    runs: list[Run] = []
     for place in map(Path, paths):
         try:
-            runs += _load_folder(place, tool, versions) if place.is_dir() else _load_file(place, tool, versions)
+            found = _load_folder(place, tool, versions) if place.is_dir() else _load_file(place, tool, versions, rows)
         except (OSError, MemoryError) as error:
             raise UsageError(
                 f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
             ) from None
+        if lower_is_better:
+            found = [replace(run, higher_is_better=False) for run in found]
+        runs += _with_doubts(found, place, rows)
     if asked.about_rows:
         runs = [arrange_any(run, asked) for run in runs]
     if versions:
@@ -137,7 +157,7 @@ def _load_folder(folder: Path, tool: str | None, versions: list[_Versions]) -> l
     return found
 
 
-def _load_file(path: Path, tool: str | None, versions: list[_Versions]) -> list[Run]:
+def _load_file(path: Path, tool: str | None, versions: list[_Versions], rows: str | None) -> list[Run]:
     if not path.exists():
         raise UsageError(f"There is no {path}. Expected a run folder, a matrix file or another tool's file.")
     if path.name in (HEADER, ROWS) and (path.parent / HEADER).is_file() and tool in (None, OWN):
@@ -146,7 +166,7 @@ def _load_file(path: Path, tool: str | None, versions: list[_Versions]) -> list[
         raise UsageError(f"{path} is empty; expected scores.")
     runs = read_export(path) if tool in (None, OWN) else None
     if runs is None and tool != OWN:
-        runs = _foreign(path, tool, versions)
+        runs = _foreign(path, tool, versions, rows)
     if runs is None:
         raise UsageError(
             f"{path} is not a file that Recollect knows by its content. Expected .csv, .npy, .npz or .json"
@@ -155,7 +175,22 @@ def _load_file(path: Path, tool: str | None, versions: list[_Versions]) -> list[
     return [_with_seed_of_name(run, path) for run in runs]
 
 
-def _foreign(path: Path, tool: str | None, versions: list[_Versions]) -> list[Run] | None:
+def _with_doubts(runs: list[Run], place: Path, rows: str | None) -> list[Run]:
+    """Say of matrices that do not tell what their rows are that they look turned, and of others that they tell."""
+    if rows == "tasks" and not any(run.source is not None and run.source.rows == "tasks" for run in runs):
+        note = f"{place.name}: rows='tasks' is for matrices; this is read as it says itself"
+        return [replace(run, notes=(*run.notes, note)) for run in runs]
+    unknown = [run for run in runs if run.source is not None and run.source.rows is None and run.status == "imported"]
+    if not unknown or place.is_dir():
+        return runs
+    scores = [[row.score for row in run.rows if row.after >= 0 and row.score is not None] for run in unknown]
+    said = doubt(as_scores(scores, "the matrix"), unknown[0].higher_is_better)
+    if said is None:
+        return runs
+    return [replace(run, notes=(*run.notes, said)) if run in unknown else run for run in runs]
+
+
+def _foreign(path: Path, tool: str | None, versions: list[_Versions], rows: str | None = None) -> list[Run] | None:
     from recollect.runs import importers
 
     importer = importers.detect(path) if tool is None else importers.named(tool)
@@ -166,7 +201,8 @@ def _foreign(path: Path, tool: str | None, versions: list[_Versions]) -> list[Ru
     if isinstance(importer, importers.ReadsVersions):
         versions.append(_Versions(path, importer.NAME, tuple(importer.evaluations(path)), taken_for))
         return []
-    return [replace(run, notes=(taken_for, *run.notes)) for run in importer.read(path)]
+    told = {"rows": rows} if rows is not None and "rows" in importers.options_of(importer.NAME) else {}
+    return [replace(run, notes=(taken_for, *run.notes)) for run in importer.read(path, **told)]
 
 
 def _runs_of_versions(versions: list[_Versions], choices: Choices) -> list[Run]:

@@ -79,12 +79,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Source:
-    """The file of another tool that a run was read from."""
+    """The file of another tool that a run was read from.
+
+    `rows` says what the rows of the file are, "time" or "tasks"; None where a bare matrix does not tell and time was
+    assumed.
+    """
 
     tool: str
     path: str
     sha256: str | None = None
     version: str | None = None
+    rows: str | None = None
 
 
 @dataclass(frozen=True)

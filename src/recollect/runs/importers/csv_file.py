@@ -7,8 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from recollect.inputs import as_scores
+from recollect.orientation import SAY_ROWS
 from recollect.runs.importers.build import Matrix, check_size, make_run, named, task_rows
 from recollect.runs.importers.files import cannot_read, head_lines, in_words, is_folder, read_text
+from recollect.runs.importers.matrices import rows_note, settle_rows
 from recollect.runs.importers.table import is_long, runs_of_table, score_of
 from recollect.runs.run import Run
 
@@ -16,6 +19,9 @@ NAME = "csv"
 SUMMARY = "CSV: a matrix (rows: time, columns: tasks), or long: after, on, score[, run, seed, n, learner, stream]"
 
 _UNTRAINED = re.compile(r"-1|untrained|init|none|baseline", re.IGNORECASE)
+
+# What rows or columns are called that are moments, not tasks.
+_MOMENT = re.compile(r"(after|trained|train|learned|learnt)(?![a-z])", re.IGNORECASE)
 
 
 def sniff(path: Path) -> bool:
@@ -36,8 +42,8 @@ def sniff(path: Path) -> bool:
     return is_long(table[0]) or _matrix_part(table) is not None
 
 
-def read(path: Path) -> list[Run]:
-    """The run of a matrix, or every run of a long table."""
+def read(path: Path, *, rows: str | None = None) -> list[Run]:
+    """The run of a matrix (`rows`: time or tasks), or every run of a long table."""
     lines = [line for line in read_text(path, NAME).split("\n") if line.strip()]
     if not lines:
         raise cannot_read(path, NAME, "it is empty.")
@@ -47,7 +53,7 @@ def read(path: Path) -> list[Run]:
         raise cannot_read(path, NAME, f"{error}.") from None
     if is_long(table[0]):
         return _long(path, table)
-    return [_matrix(path, table)]
+    return [_matrix(path, table, rows)]
 
 
 def _split(lines: Sequence[str]) -> list[list[str]]:
@@ -100,7 +106,7 @@ def _counts_up(table: list[list[str]]) -> bool:
     return (table[0] == numbers and len(numbers) > 1 and not square) or table[0] == ["", *numbers[:-1]]
 
 
-def _matrix(path: Path, table: list[list[str]]) -> Run:
+def _matrix(path: Path, table: list[list[str]], rows: str | None) -> Run:
     parts = _matrix_part(table)
     if parts is None:
         wrong = next((f for row in table[1:] for f in row[1:] if not _is_score(f)), table[0][0] if table[0] else "")
@@ -120,6 +126,9 @@ def _matrix(path: Path, table: list[list[str]]) -> Run:
         ]
     except ValueError as error:
         raise cannot_read(path, NAME, f"{error}.") from None
+    if rows == "tasks":
+        matrix = [list(column) for column in zip(*matrix, strict=True)]
+        names, row_names, T = row_names, names, len(matrix[0])
     untrained = None
     if row_names is not None and len(matrix) == T + 1 and _UNTRAINED.fullmatch(row_names[0]):
         untrained, matrix = matrix[0], matrix[1:]
@@ -130,6 +139,9 @@ def _matrix(path: Path, table: list[list[str]]) -> Run:
             f"it has {len(matrix)} rows for {T} tasks; expected a row after each task (empty cells where not"
             " evaluated). For other rows write a long table: after, on, score.",
         )
+    rows_are = rows or _said_rows(path, names, row_names)
+    if rows_are is None:
+        rows_are = settle_rows(path, NAME, as_scores(matrix, "the matrix"), rows)
     return make_run(
         path,
         NAME,
@@ -137,8 +149,20 @@ def _matrix(path: Path, table: list[list[str]]) -> Run:
         tasks=named(names if names is not None else T),
         learner=path.stem,
         unit="percent" if percent else "auto",
-        notes=("rows are taken for time, columns for tasks",),
+        notes=(rows_note(rows_are, rows_are),),
+        rows_are=rows_are,
     )
+
+
+def _said_rows(path: Path, names: list[str] | None, row_names: list[str] | None) -> str | None:
+    """Time, if the names of the rows say that they are moments; columns that say it are refused."""
+    if row_names is not None and all(map(_MOMENT.match, row_names)):
+        return "time"
+    if names is not None and all(map(_MOMENT.match, names)):
+        raise cannot_read(
+            path, NAME, f"its columns are named like moments of training ('{in_words(names[0])}'). {SAY_ROWS}"
+        )
+    return None
 
 
 def _long(path: Path, table: list[list[str]]) -> list[Run]:

@@ -25,15 +25,15 @@ def sniff(path: Path) -> bool:
     return _records(value) is not None or isinstance(value[0], list)
 
 
-def read(path: Path) -> list[Run]:
-    """A run for each matrix, or for each run that the records name."""
+def read(path: Path, *, rows: str | None = None) -> list[Run]:
+    """A run for each matrix (`rows`: time or tasks), or for each run that the records name."""
     value = load_json(path, NAME)
     records = _records(value)
     if records is not None:
         return runs_of_table(path, NAME, records)
     found: dict[str, Any] = pick(path, NAME, value) if isinstance(value, dict) else {"R": value}
     R = to_array(path, NAME, "R", found.pop("R"))
-    return runs_of(path, NAME, Parts(R, found))
+    return runs_of(path, NAME, Parts(R, found), rows=rows)
 
 
 def _records(value: Any) -> list[Mapping[str, Any]] | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import UsageError
+from recollect.orientation import SAY_ROWS, why_empty
 from recollect.runs.importers.build import array_matrix, check_size, make_run, task_rows, whole
 from recollect.runs.importers.files import cannot_read, in_words
 from recollect.runs.run import Row, Run, Task
@@ -56,9 +57,41 @@ def pick(path: Path, tool: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return picked
 
 
-def runs_of(path: Path, tool: str, parts: Parts, notes: Sequence[str] = ()) -> list[Run]:
-    """A run for each matrix; leading axes are runs, and their numbers stand for seeds that are not given."""
+def settle_rows(path: Path, tool: str, R: np.ndarray[Any, Any], rows: str | None) -> str | None:
+    """What the rows of (..., S, T) scores are: as told; "time" where the shape says it; None if nothing does.
+
+    A matrix whose lower triangle is empty is the wrong way round, and is refused until the user tells.
+    """
+    if rows not in (None, "time", "tasks"):
+        raise cannot_read(path, tool, f"rows are time or tasks; got '{in_words(rows)}'.")
+    if rows is not None:
+        return rows
+    if R.ndim < 2 or R.shape[-1] != R.shape[-2]:
+        return "time"
+    if (why := why_empty(R.astype(np.float64))) is not None:
+        raise cannot_read(path, tool, f"it looks transposed: {why}. {SAY_ROWS}")
+    return None
+
+
+def rows_note(rows_are: str | None, rows: str | None) -> str | None:
+    """What to say of the orientation that `settle_rows` found."""
+    if rows_are == "tasks":
+        return "the rows of the file are tasks, as told: the matrix was turned"
+    return None if rows == "time" else "rows are taken for time, columns for tasks"
+
+
+def runs_of(
+    path: Path, tool: str, parts: Parts, notes: Sequence[str | None] = (), rows: str | None = None
+) -> list[Run]:
+    """A run for each matrix; leading axes are runs, and their numbers stand for seeds that are not given.
+
+    `rows` is "time" or "tasks" where the user says what the rows of the file are.
+    """
     R = parts.R
+    is_stated = parts.others.get("learned_at") is not None
+    rows_are = "time" if is_stated and rows is None else settle_rows(path, tool, R, rows)
+    if rows_are == "tasks" and R.ndim >= 2:
+        R = R.swapaxes(-1, -2)
     if R.ndim < 2 or R.ndim > 6:
         raise cannot_read(path, tool, f"R has shape {R.shape}; expected (rows, tasks), or (runs, rows, tasks).")
     S, T = R.shape[-2:]
@@ -68,12 +101,12 @@ def runs_of(path: Path, tool: str, parts: Parts, notes: Sequence[str] = ()) -> l
         raise cannot_read(path, tool, f"R has shape {R.shape}: there is no run in it.")
     get = parts.others.get
     untrained = _vectors(path, tool, "b", get("b"), count, (T,))
-    joint = _vectors(path, tool, "joint", get("joint"), count, (T, T))
+    joint = _vectors(path, tool, "joint", get("joint"), count, (T, T), turned=rows_are == "tasks")
     learned_at = _learned_at(path, tool, get("learned_at"), S, T)
     steps = _counts(path, tool, "steps", get("steps"), S)
     tasks = _tasks(path, tool, parts.others, T)
     seeds = _seeds(path, tool, get("seeds"), count)
-    said = list(notes)
+    said = [*notes, None if is_stated and rows is None else rows_note(rows_are, rows)]
     if count > 1 and get("seeds") is None:
         said.append(f"{count} matrices on the leading axes: taken for runs, numbered from 0 as if by seed")
     unit = _text(get("unit"))
@@ -82,21 +115,20 @@ def runs_of(path: Path, tool: str, parts: Parts, notes: Sequence[str] = ()) -> l
     runs = []
     for index, one in enumerate(R.reshape(count, S, T)):
         matrix = _matrix(path, tool, "R", one)
-        rows = list(task_rows(matrix, None if untrained is None else untrained[index][0]))
-        rows = [
+        moments = [
             Row(
                 row.after,
                 score=row.score,
                 step=None if steps is None or row.after < 0 else steps[row.after],
                 joint=_joint_row(joint, index, row.after, learned_at, S, T),
             )
-            for row in rows
+            for row in task_rows(matrix, None if untrained is None else untrained[index][0])
         ]
         runs.append(
             make_run(
                 path,
                 tool,
-                rows=rows,
+                rows=moments,
                 tasks=tasks,
                 learner=_text(get("learner")) or path.stem,
                 stream=_text(get("stream")) or "unknown",
@@ -104,6 +136,7 @@ def runs_of(path: Path, tool: str, parts: Parts, notes: Sequence[str] = ()) -> l
                 unit=unit or "auto",
                 notes=said,
                 learned_at=learned_at,
+                rows_are=rows_are,
             )
         )
     return runs
@@ -123,7 +156,9 @@ def _joint_row(joint: Any, index: int, after: int, learned_at: Any, S: int, T: i
     return None if task is None or task >= T else tuple(joint[index][task])
 
 
-def _vectors(path: Path, tool: str, part: str, value: Any, count: int, tail: tuple[int, ...]) -> Any:
+def _vectors(
+    path: Path, tool: str, part: str, value: Any, count: int, tail: tuple[int, ...], turned: bool = False
+) -> Any:
     """A companion of R for each run: given for each, or once for all."""
     if value is None:
         return None
@@ -133,6 +168,7 @@ def _vectors(path: Path, tool: str, part: str, value: Any, count: int, tail: tup
         count * int(np.prod(tail)),
     ):
         raise cannot_read(path, tool, f"{part} has shape {array.shape}; expected (..., {', '.join(map(str, tail))}).")
+    array = array.swapaxes(-1, -2) if turned else array
     each = np.broadcast_to(array.reshape(-1, *tail), (count, *tail)).reshape(count, -1, tail[-1])
     return [_matrix(path, tool, part, one) for one in each]
 

@@ -27,10 +27,10 @@ def sniff(path: Path) -> bool:
     return head(path, 6) == _MAGIC
 
 
-def read(path: Path) -> list[Run]:
-    """A run for each matrix of the array."""
+def read(path: Path, *, rows: str | None = None) -> list[Run]:
+    """A run for each matrix of the array; `rows` (time or tasks) says what its rows are."""
     array = parse(path, NAME, read_bytes(path, NAME))
-    return runs_of(path, NAME, Parts(to_array(path, NAME, "the array", array)))
+    return runs_of(path, NAME, Parts(to_array(path, NAME, "the array", array)), rows=rows)
 
 
 def parse(path: Path, tool: str, data: bytes) -> np.ndarray[Any, Any]:

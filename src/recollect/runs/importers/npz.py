@@ -44,14 +44,14 @@ def sniff(path: Path) -> bool:
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def read(path: Path) -> list[Run]:
-    """A run for each matrix of R. A lone array is R whatever its name."""
+def read(path: Path, *, rows: str | None = None) -> list[Run]:
+    """A run for each matrix of R (`rows`: time or tasks). A lone array is R whatever its name."""
     arrays = _arrays(path)
     if len(arrays) == 1:
         arrays = {"R": next(iter(arrays.values()))}
     found = pick(path, NAME, arrays)
     R = to_array(path, NAME, "R", found.pop("R"))
-    return runs_of(path, NAME, Parts(R, found))
+    return runs_of(path, NAME, Parts(R, found), rows=rows)
 
 
 def _arrays(path: Path) -> dict[str, Any]:
