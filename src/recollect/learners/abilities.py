@@ -98,8 +98,8 @@ def check_hooks(thing: object, hooks: Iterable[str]) -> None:
     name = type(thing).__name__
     for slip, hook in misspelt(thing):
         raise UsageError(
-            f"The learner {name} has {slip!r}, which nothing calls; the nearest that is called is {hook!r}. Rename it to"
-            f" that, or if it is your own, to something else ('_{slip}' will do)."
+            f"The learner {name} has {slip!r}, which nothing calls; the nearest that is called is {hook!r}. Rename it"
+            f" to that, or if it is your own, to something else ('_{slip}' will do)."
         )
     for hook in hooks:
         there = inspect.getattr_static(thing, hook, None)

@@ -227,7 +227,6 @@ class Member:
         if self.queue:
             self._group.flush(self)
         self._group.together.scatter(self._index)
-        self._alone._folded = None
 
 
 class Group:

@@ -21,7 +21,7 @@ class Buffer:
     """Samples and labels in preallocated arrays, and random retrieval without replacement.
 
     The arrays are made at the first sample, whose shape and type they take; `extra` columns (the logits of
-    DER, say) likewise. The first `len(buffer)` places are filled.
+    DER, say) likewise. The first `len(buffer)` places are filled. `changes` counts the batches that changed something.
     """
 
     def __init__(self, capacity: int, seed: int) -> None:
@@ -29,6 +29,7 @@ class Buffer:
             raise UsageError(f"A memory holds at least one sample; got a capacity of {capacity}.")
         self.capacity = capacity
         self.filled = 0
+        self.changes = 0
         self.columns: dict[str, Array] = {}
         self._rng = np.random.default_rng(seed)
 
@@ -110,11 +111,13 @@ class Reservoir(Buffer):
             for name, column in columns.items():
                 self.columns[name][self.filled : end] = column[:fills]
             self.filled = end
+        self.changes += fills > 0
         if fills < count:
             # The sample that is the n-th of the stream goes to a place drawn from 0 .. n-1, if there is one.
             places = self._rng.integers(0, np.arange(self.seen + fills, self.seen + count) + 1)
             hits = np.flatnonzero(places < self.capacity)
             if len(hits):
+                self.changes += not fills
                 # Of two samples of one batch that draw the same place, the later stays.
                 winners = {int(places[i]): int(i) + fills for i in hits}
                 where, which = list(winners), list(winners.values())
@@ -156,6 +159,7 @@ class GreedyBalanced(Buffer):
                 self.columns["x"][place] = x[index]
                 self.columns["y"][place] = label
                 changed = True
+        self.changes += changed
         return changed
 
     def _place_for(self, label: int) -> int | None:
@@ -188,6 +192,7 @@ class Everything:
 
     def __init__(self) -> None:
         self.filled = 0
+        self.changes = 0
         self._columns: dict[str, Array] = {}
 
     def __len__(self) -> int:
@@ -220,6 +225,7 @@ class Everything:
                 self._columns[name] = held = grown
             held[self.filled : end] = column
         self.filled = end
+        self.changes += 1
 
     def state(self) -> State:
         """Everything, copied."""

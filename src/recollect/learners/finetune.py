@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from recollect.errors import UsageError
 from recollect.learners import devices
 from recollect.learners.base import Array, Keeping, Scores, Setting, State
-from recollect.learners.inference import PIECE_OF_IMAGES, Folded, fold, score_all
+from recollect.learners.inference import PIECE_OF_IMAGES, score_all
 from recollect.learners.inputs import Inputs
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.optimisers import SGD, Adam, Optimiser
@@ -55,7 +55,6 @@ class NetworkLearner(Keeping):
         if isinstance(network, ResNet18):
             network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.network: nn.Module = network.train()
-        self._folded: Folded | None = None
 
     def learn(self, batch: Batch) -> None:
         """Learn from one batch of the stream."""
@@ -74,9 +73,7 @@ class NetworkLearner(Keeping):
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The logits of all classes."""
-        if self._folded is None:
-            self._folded = fold(self.network)
-        return score_all(self.network, self.inputs, x, self.setting.n_classes, self._folded)
+        return score_all(self.network, self.inputs, x, self.setting.n_classes)
 
     def cross_entropy(self, logits: Tensor, y: Tensor) -> Tensor:
         """Over all classes; over those of the sample's task where the scenario gives tasks."""
@@ -99,7 +96,6 @@ class NetworkLearner(Keeping):
         self.inputs.restore(state["inputs"])
         if self._random is not None:
             self._random.restore(state["random"])
-        self._folded = None
 
     def _check_outputs(self) -> None:
         _check_weights(self.network)
@@ -150,7 +146,6 @@ class Finetune(NetworkLearner):
     def step(self, loss: Tensor) -> None:
         """One step down the gradient of the loss."""
         self.optimiser.step(loss)
-        self._folded = None
 
     def end_task(self) -> None:
         """Do nothing."""

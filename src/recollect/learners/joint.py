@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,9 +11,6 @@ from recollect.learners.offline import OfflineLearner
 from recollect.learners.options import Joint
 from recollect.runs.seeds import Seeds
 
-if TYPE_CHECKING:
-    from recollect.streams import Batch
-
 
 class JointIncremental(OfflineLearner):
     """A new network trained on all data seen, whenever scores are asked after new data came.
@@ -23,30 +18,11 @@ class JointIncremental(OfflineLearner):
     Row i of its matrix is the joint learner of tasks 0 .. i: what intransigence compares with.
     """
 
-    memory: Everything
+    kept_as = "data"
 
     def __init__(self, options: Joint, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
         self.memory = Everything()
-
-    def stored(self) -> tuple[Array, NDArray[np.int64]]:
-        """All samples seen, each once."""
-        return self.memory.x, self.memory.y
-
-    def _learn(self, batch: Batch) -> None:
-        """Keep the batch, unless an earlier pass brought it."""
-        if not batch.repeat:
-            self.memory.add(batch.x, batch.y)
-            self.changes += 1
-
-    def state(self) -> State:
-        """Network and data."""
-        return {**super().state(), "data": self.memory.state()}
-
-    def restore(self, state: State) -> None:
-        """Become the learner whose state this is."""
-        super().restore(state)
-        self.memory.restore(state["data"])
 
 
 class JointFinal(JointIncremental):

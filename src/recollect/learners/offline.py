@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from recollect.learners import devices
 from recollect.learners.base import Array, Scores, Setting, State
+from recollect.learners.buffers import Everything, GreedyBalanced
 from recollect.learners.finetune import NetworkLearner, refuse_lone_sample
 from recollect.learners.networks import build
 from recollect.learners.optimisers import SGD, clip
@@ -19,24 +21,40 @@ from recollect.learners.options import Offline
 from recollect.learners.randomness import OwnRandomness, sub_seed
 from recollect.runs.seeds import Seeds
 
+if TYPE_CHECKING:
+    from recollect.streams import Batch
+
 
 class OfflineLearner(NetworkLearner):
     """Trains a NEW network with a NEW optimiser on what `stored` holds, when it is scored after a change.
 
     Everything that a training draws comes from the seeds and the number of changes: the network is a pure
-    function of the memory and its history, so scoring more often changes nothing later.
+    function of the memory and its history, so scoring more often changes nothing later. `kept_as` is the memory's
+    name in the state.
     """
+
+    memory: GreedyBalanced | Everything
+    kept_as = "memory"
 
     def __init__(self, options: Offline, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
         self.options = options
-        self.changes = 0
         self.trained_at = 0
         self.trainings = 0
 
+    @property
+    def changes(self) -> int:
+        """How often what is stored has changed: the memory counts it."""
+        return self.memory.changes
+
     def stored(self) -> tuple[Array, NDArray[np.int64]]:
-        """The samples and labels to train on."""
-        raise NotImplementedError
+        """The samples and labels to train on, each once."""
+        return self.memory.x, self.memory.y
+
+    def _learn(self, batch: Batch) -> None:
+        """Offer the batch to the memory, unless an earlier pass brought it."""
+        if not batch.repeat:
+            self.memory.add(batch.x, batch.y)
 
     def end_task(self) -> None:
         """Do nothing: the training waits until scores are asked."""
@@ -86,13 +104,15 @@ class OfflineLearner(NetworkLearner):
         return kept * self.cross_entropy(logits, labels) + (1 - kept) * self.cross_entropy(logits, labels[partner])
 
     def state(self) -> State:
-        """The network, if it is trained, and how often what is stored has changed."""
-        return {**super().state(), "changes": self.changes, "trained_at": self.trained_at}
+        """The network, if it is trained, what is stored, and how often that has changed."""
+        kept = {self.kept_as: self.memory.state(), "changes": self.changes, "trained_at": self.trained_at}
+        return {**super().state(), **kept}
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         super().restore(state)
-        self.changes, self.trained_at = int(state["changes"]), int(state["trained_at"])
+        self.memory.restore(state[self.kept_as])
+        self.memory.changes, self.trained_at = int(state["changes"]), int(state["trained_at"])
 
 
 def learning_rate(options: Offline, epoch: int) -> float:

@@ -82,7 +82,7 @@ class StreamingLDA(NearestClassMean):
         super().__init__(options, setting, seeds, device)
         width = self.means.shape[1]
         self.scatter = np.zeros((width, width))
-        self._precision: NDArray[np.float64] | None = None
+        self._inverted: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     @property
     def stored_bytes(self) -> int:
@@ -101,20 +101,23 @@ class StreamingLDA(NearestClassMean):
             row *= np.sqrt(count / (count + 1))
             self.counts[label] += 1
         self.scatter += deviations.T @ deviations
-        self._precision = None
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The linear discriminant of each class, under equal priors."""
         if not self.counts.any():
             return np.zeros((len(x), len(self.counts)), np.float32)
-        if self._precision is None:
-            shrinkage, width = self.options.shrinkage, len(self.scatter)
-            covariance = (1 - shrinkage) * self.scatter / max(1, self.counts.sum()) + shrinkage * np.eye(width)
+        weights = self.means @ self._precision()
+        return self._seen_only(self._features(x) @ weights.T - 0.5 * (weights * self.means).sum(1))
+
+    def _precision(self) -> NDArray[np.float64]:
+        """The inverse of the covariance; that of the last call if it was of the same covariance."""
+        shrinkage, width = self.options.shrinkage, len(self.scatter)
+        covariance = (1 - shrinkage) * self.scatter / max(1, self.counts.sum()) + shrinkage * np.eye(width)
+        if self._inverted is None or not np.array_equal(self._inverted[0], covariance):
             if not shrinkage:
                 self._refuse_singular(covariance)
-            self._precision = np.linalg.inv(covariance)
-        weights = self.means @ self._precision
-        return self._seen_only(self._features(x) @ weights.T - 0.5 * (weights * self.means).sum(1))
+            self._inverted = covariance, np.linalg.inv(covariance)
+        return self._inverted[1]
 
     def _refuse_singular(self, covariance: Array) -> None:
         rank, width = int(np.linalg.matrix_rank(covariance, hermitian=True)), len(covariance)
@@ -132,7 +135,6 @@ class StreamingLDA(NearestClassMean):
         """Become the learner whose state this is."""
         super().restore(state)
         self.scatter = np.array(state["scatter"])
-        self._precision = None
 
 
 def _extractor(options: Prototypes, setting: Setting, seeds: Seeds, device: str) -> Any:

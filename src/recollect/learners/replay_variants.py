@@ -87,7 +87,6 @@ class AGEM(ReplayLearner):
             if wanted is not None:
                 project(own, wanted)
             self.optimiser.apply(own)
-            self._folded = None
         if not batch.repeat:
             self.memory.add(batch.x, batch.y, age=np.full(len(batch.y), self.tasks_over))
 
