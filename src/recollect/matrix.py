@@ -30,6 +30,8 @@ __all__ = ["Array", "Orientation", "ScoreMatrix", "Unit", "as_scores"]
 
 Orientation = Literal["auto", "time_rows"]
 
+_COMPANIONS = ("b", "joint", "restricted", "masked", "asked")
+
 
 class ScoreMatrix:
     """A score matrix with its companions, checked once and then read-only.
@@ -45,6 +47,11 @@ class ScoreMatrix:
         The same matrix for the learner that is retrained on everything seen so far.
     restricted : array-like of shape (..., T, T, T), optional
         ``A[k, j, m]``: after task k, on task j's test set, with only the classes of tasks <= m as answers.
+    masked : array-like of shape (..., S, T), optional
+        The scores of the same answers when only the task's own classes are allowed.
+    asked : array-like of shape (..., S, T), optional
+        The same among the classes of tasks up to the column's, the question that was asked when it was learned.
+        Where `restricted` is given it holds them already.
     correct : array-like of shape (..., S, T), optional
         Counts of right answers; with `n_samples` they define R exactly, and R may be None.
     n_classes, n_samples : array-like of shape (T,), optional
@@ -83,6 +90,8 @@ class ScoreMatrix:
         b: ArrayLike | None = None,
         joint: ArrayLike | None = None,
         restricted: ArrayLike | None = None,
+        masked: ArrayLike | None = None,
+        asked: ArrayLike | None = None,
         correct: ArrayLike | None = None,
         n_classes: ArrayLike | None = None,
         n_samples: ArrayLike | None = None,
@@ -115,6 +124,8 @@ class ScoreMatrix:
             ("b", b, (T,)),
             ("joint", joint, (T, T)),
             ("restricted", restricted, (T, T, T)),
+            ("masked", masked, (S, T)),
+            ("asked", asked, (S, T)),
         ):
             if values is not None:
                 given[name] = self._broadcast(as_numbers(values, name), tail, name)
@@ -123,10 +134,13 @@ class ScoreMatrix:
         self.unit, assumed = decide_unit(unit, given, self.higher_is_better)
         if self.unit == "percent":
             given = {name: values / 100 for name, values in given.items()}
+        self.learned_at = end_rows(learned_at, planned, S, T)
+        if asked is None and "restricted" in given:
+            given["asked"] = self._asked_from(given["restricted"])
         for values in given.values():
             values.setflags(write=False)
         self.R: Array = given["R"]
-        self.b, self.joint, self.restricted = (given.get(name) for name in ("b", "joint", "restricted"))
+        self.b, self.joint, self.restricted, self.masked, self.asked = (given.get(name) for name in _COMPANIONS)
         self.correct = None if counts is None else self._broadcast(counts, (S, T), "correct")
 
         self.n_classes = whole_numbers(n_classes, T, "n_classes", least=0)
@@ -135,9 +149,9 @@ class ScoreMatrix:
         self.steps = whole_numbers(steps, S, "steps", least=0)
         if self.steps is not None and (np.diff(self.steps) < 0).any():
             raise UsageError("steps must not decrease: rows are in the order of time.")
-        self.learned_at = end_rows(learned_at, planned, S, T)
         doubts = self._judge_orientation() if orientation == "auto" else []
         self._check_restricted()
+        self._check_order()
         if names is not None and len(names) != T:
             raise UsageError(f"names must have one entry a task: expected {T}, got {len(names)}.")
         self.names = None if names is None else tuple(str(n) for n in names)
@@ -216,7 +230,7 @@ class ScoreMatrix:
         return str(import_module("recollect.report.notebook").matrix_html(self))
 
     def _batched(self) -> dict[str, Array | None]:
-        return {name: getattr(self, name) for name in ("R", "b", "joint", "restricted", "correct")}
+        return {name: getattr(self, name) for name in ("R", *_COMPANIONS, "correct")}
 
     def _with(self, arrays: dict[str, Array | None], changes: dict[str, Any], notes: tuple[str, ...]) -> ScoreMatrix:
         """Build a matrix of other runs of the same stream, from scores that are fractions already."""
@@ -279,6 +293,31 @@ class ScoreMatrix:
                 raise UsageError(
                     f"restricted does not belong to R: A[{k}, {j}, {k}] must equal R[{row}, {j}] (all classes"
                     f" seen so far may be answered), and differs by {np.nanmax(difference[..., j]):.3g}."
+                )
+
+    def _asked_from(self, restricted: Array) -> Array:
+        """The scores among the classes of tasks up to each column's, at the rows that end a task."""
+        asked = np.full((*self.lead, self.S, self.T), np.nan)
+        own = np.diagonal(restricted, axis1=-2, axis2=-1)
+        for task in np.flatnonzero(self.planned):
+            asked[..., self.learned_at[task], :] = own[..., task, :]
+        return asked
+
+    def _check_order(self) -> None:
+        """More classes to answer among can only take right answers away: R <= asked <= masked, once learned."""
+        if self.unit == "raw":
+            return
+        learned = self.planned & (np.arange(self.S)[:, None] >= self.learned_at)
+        named = [("R", self.R), ("asked", self.asked), ("masked", self.masked)]
+        there = [(name, values) for name, values in named if values is not None]
+        for (many, fewer_right), (few, more_right) in zip(there, there[1:], strict=False):
+            where = np.argwhere(learned & (fewer_right > more_right + 1e-9))
+            if where.size:
+                cell = tuple(where[0])
+                raise UsageError(
+                    f"{few} does not belong to {many}: fewer classes to answer among give no fewer right answers, and"
+                    f" row {cell[-2]}, task {cell[-1]} has {few} {more_right[cell]:.6g} below {many}"
+                    f" {fewer_right[cell]:.6g}."
                 )
 
 

@@ -14,37 +14,48 @@ IDS = registry.all_ids()
 RESCALED = ["raa.michel2023", "uraa.michel2023", "raf.michel2023", "uraf.michel2023"]
 
 
+# What has the axes of the runs, as R has.
+SCORES = ("b", "joint", "restricted", "masked", "asked")
+
+
 def restricted_scores(rng, lead, T, classes_per_task=2, samples=20):
-    """Restricted accuracies of simulated class scores, with the matrix they belong to.
+    """Restricted and masked accuracies of simulated class scores, with the matrix they belong to.
 
     Every sample has a score for every class from every model; an answer is the argmax among the allowed.
     """
     C = T * classes_per_task
     A = np.full((*lead, T, T, T), np.nan)
+    W = np.full((*lead, T, T), np.nan)
     for run in np.ndindex(*lead):
         for k in range(T):
             for j in range(T):
                 label = rng.integers(j * classes_per_task, (j + 1) * classes_per_task, samples)
                 scores = rng.normal(size=(samples, C))
                 scores[np.arange(samples), label] += rng.uniform(0, 3)
+                own = slice(j * classes_per_task, (j + 1) * classes_per_task)
+                W[(*run, k, j)] = (scores[:, own].argmax(1) == label - own.start).mean()
                 for m in range(j, T):
                     answer = scores[:, : (m + 1) * classes_per_task].argmax(1)
                     A[(*run, k, j, m)] = (answer == label).mean()
     k = np.arange(T)
     R = np.moveaxis(A[..., k, :, k], 0, -2).copy()
     zero_shot = rng.uniform(0, 0.3, R.shape)
-    R[..., *np.triu_indices(T, 1)] = zero_shot[..., *np.triu_indices(T, 1)]
-    return R, A
+    above = np.triu_indices(T, 1)
+    asked = np.diagonal(A, axis1=-2, axis2=-1)
+    R[..., *above] = np.minimum(zero_shot, asked)[..., *above]
+    return R, A, W
 
 
 def inputs_of(rng, lead, T):
     """All that a metric may need, at random; a restricted tensor that belongs to R."""
-    R, A = restricted_scores(rng, lead, T)
+    R, A, W = restricted_scores(rng, lead, T)
     return {
         "R": R,
         "b": rng.uniform(0, 1, (*lead, T)),
         "joint": rng.uniform(0, 1, (*lead, T, T)),
         "restricted": A,
+        "masked": W,
+        "asked": np.diagonal(A, axis1=-2, axis2=-1).copy(),
         "n_classes": rng.integers(1, 6, T),
         "n_samples": rng.integers(5, 500, T),
         "steps": np.cumsum(rng.integers(1, 50, T)),

@@ -219,6 +219,24 @@ def split_confusion(R, k, restricted):
     return mean(restricted[k][j][p] - restricted[k][j][k] for j in range(k) for p in [peak_row(R, k, j)])
 
 
+def split_within(R, k, masked):
+    return mean(masked[p][j] - masked[k][j] for j in range(k) for p in [peak_row(R, k, j)])
+
+
+def split_older(R, k, masked, asked):
+    def confused(row, j):
+        return masked[row][j] - asked[row][j]
+
+    return mean(confused(k, j) - confused(peak_row(R, k, j), j) for j in range(k))
+
+
+def split_newer(R, k, asked):
+    def confused(row, j):
+        return asked[row][j] - R[row][j]
+
+    return mean(confused(k, j) - confused(peak_row(R, k, j), j) for j in range(k))
+
+
 def split_chance(R, k, n_classes):
     return mean(
         1 / sum(n_classes[: p + 1]) - 1 / sum(n_classes[: k + 1]) for j in range(k) for p in [peak_row(R, k, j)]

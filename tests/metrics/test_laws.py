@@ -14,10 +14,9 @@ import recollect as rc
 from recollect.errors import MissingCells
 from recollect.metrics import registry
 from recollect.metrics.sweep import Sweep
-from tests.metrics.samples import IDS, RESCALED, inputs_of, needed
+from tests.metrics.samples import IDS, RESCALED, SCORES, inputs_of, needed
 
 T = 6
-SCORES = ("b", "joint", "restricted")
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +90,17 @@ def test_unread_cells_are_irrelevant(id, filling, inputs):
 
 
 def belonging(given, R):
-    """Change a restricted tensor, if there is one, so that it belongs to R."""
-    if "restricted" not in given:
-        return given
-    A, k = given["restricted"].copy(), np.arange(R.shape[-1])
-    A[..., k, :, k] = np.moveaxis(R, -2, 0)
-    return given | {"restricted": A}
+    """Change what must agree with R, if it is there, so that it belongs to R; what was measured apart stays."""
+    changed = dict(given)
+    if "asked" in given:
+        changed["asked"] = np.fmax(given["asked"], R)
+    if "masked" in given:
+        changed["masked"] = np.fmax(given["masked"], changed.get("asked", R))
+    if "restricted" in given:
+        A, k = given["restricted"].copy(), np.arange(R.shape[-1])
+        A[..., k, :, k] = np.moveaxis(R, -2, 0)
+        changed["restricted"] = np.fmax(A, R[..., :, :, None])
+    return changed
 
 
 @pytest.mark.parametrize("id", IDS)

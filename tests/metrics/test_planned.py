@@ -60,14 +60,14 @@ def test_a_row_not_planned_is_said_and_is_not_missing():
 @pytest.mark.parametrize("id", IDS)
 def test_three_ways_to_say_the_plan(id):
     inputs = inputs_of(np.random.default_rng(3), (2,), 4)
-    square = inputs.pop("R")
     inputs["restricted"][:, 1] = np.nan
+    by_row = {name: inputs.pop(name) for name in ("R", "masked", "asked")}
+    by_row["R"][:, 1] = np.nan
     steps = inputs.pop("steps")
-    square[:, 1] = np.nan
-    short = square[:, [0, 2, 3]]
-    a = rc.ScoreMatrix(square, planned=PLAN, steps=steps, **inputs)
-    b = rc.ScoreMatrix(short, planned=PLAN, steps=steps[[0, 2, 3]], **inputs)
-    c = rc.ScoreMatrix(short, learned_at=[0, -1, 1, 2], steps=steps[[0, 2, 3]], **inputs)
+    short = {name: values[:, [0, 2, 3]] for name, values in by_row.items()}
+    a = rc.ScoreMatrix(**by_row, planned=PLAN, steps=steps, **inputs)
+    b = rc.ScoreMatrix(**short, planned=PLAN, steps=steps[[0, 2, 3]], **inputs)
+    c = rc.ScoreMatrix(**short, learned_at=[0, -1, 1, 2], steps=steps[[0, 2, 3]], **inputs)
     values = [rc.score(m, id, curve=True) for m in (a, b, c)]
     np.testing.assert_array_equal(values[0], values[1])
     np.testing.assert_array_equal(values[1], values[2])
@@ -79,6 +79,7 @@ def test_a_planned_cell_that_is_absent_is_missing(id):
     inputs = inputs_of(np.random.default_rng(4), (), 4)
     R = inputs.pop("R")[[0, 2, 3]]
     inputs["restricted"][1] = np.nan
+    inputs |= {name: inputs[name][[0, 2, 3]] for name in ("masked", "asked")}
     del inputs["steps"]
     matrix = rc.ScoreMatrix(R, planned=PLAN, **inputs)
     holed = R.copy()

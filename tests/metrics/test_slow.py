@@ -8,7 +8,7 @@ import pytest
 import recollect as rc
 from recollect.metrics import registry
 from tests.metrics import slow
-from tests.metrics.samples import IDS, inputs_of, needed
+from tests.metrics.samples import IDS, SCORES, inputs_of, needed
 
 CASES = [((), 1, 0), ((), 2, 1), ((), 7, 2), ((3,), 5, 3), ((2, 3), 4, 4), ((4,), 13, 5)]
 
@@ -31,8 +31,7 @@ def test_equals_the_loop(id, inputs):
     assert got.shape == (*R.shape[:-2], R.shape[-1])
     for run in np.ndindex(*R.shape[:-2]):
         mine = {
-            name: np.asarray(v)[run].tolist() if name in ("b", "joint", "restricted") else np.asarray(v).tolist()
-            for name, v in given.items()
+            name: np.asarray(v)[run].tolist() if name in SCORES else np.asarray(v).tolist() for name, v in given.items()
         }
         expected = slow.curve(id, R[run].tolist(), **mine)
         np.testing.assert_allclose(got[run], expected, rtol=1e-11, atol=1e-14)

@@ -20,7 +20,7 @@ _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none 
     kind="difference",
     undefined=_NO_EARLIER,
     printed_by=("Continuum (main branch)",),
-    equals="split.lost + split.confusion",
+    equals="split.within + split.older + split.newer",
 )
 def chaudhry2018(s: Sweep) -> Array:
     """Mean drop from each earlier task's best score since it was learned to its score now (AF).

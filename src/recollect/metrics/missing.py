@@ -29,6 +29,12 @@ def missing_cells(card: Card, sweep: Sweep, r: int, runs: NDArray[np.intp]) -> l
             if key not in said:
                 said[key] = _listed([names[cell] for cell in np.flatnonzero(lacking[:, i])])
             texts[i] = texts[i] or said[key]
+    for name, symbol in (("masked", "W[{k}, {j}]"), ("asked", "A[{k}, {j}, {j}]")):
+        if name in card.needs and getattr(sweep.matrix, name) is not None:
+            texts = [
+                text or _listed(_missing_at_peak(sweep, r, int(run), name, symbol))
+                for run, text in zip(runs, texts, strict=True)
+            ]
     if "restricted" in card.needs:
         texts = [
             text or _listed(_missing_restricted(sweep, r, int(run))) for run, text in zip(runs, texts, strict=True)
@@ -53,13 +59,21 @@ def _missing_restricted(s: Sweep, r: int, run: int) -> list[str]:
     if s.matrix.restricted is None:
         return []
     k, A = s.seen[r] - 1, s.matrix.restricted.reshape(s.N, s.T, s.T, s.T)[run]
-    names = []
-    for j in range(s.before(r)):
-        since = [row for row in range(r) if s.seen[row] > j]
-        peak = s.seen[since[int(np.argmax(s.R[since, j, run]))]] - 1
-        if np.isnan(A[k, j, peak]):
-            names.append(f"A[{k}, {j}, {peak}]")
-    return names
+    peaks = [s.seen[row] - 1 for row in _peak_rows(s, r, run)]
+    return [f"A[{k}, {j}, {p}]" for j, p in enumerate(peaks) if np.isnan(A[k, j, p])]
+
+
+def _missing_at_peak(s: Sweep, r: int, run: int, name: str, symbol: str) -> list[str]:
+    """Name the cells of a companion that run lacks, at each earlier task's peak and at row r."""
+    scores = s.at_ends(name)[..., run]
+    cells = [(row, j) for j, peak in enumerate(_peak_rows(s, r, run)) for row in (peak, r)]
+    return [symbol.format(k=s.row_index[s.ends[row]], j=j) for row, j in cells if np.isnan(scores[row, j])]
+
+
+def _peak_rows(s: Sweep, r: int, run: int) -> list[int]:
+    """The planned row of each earlier task's peak before row r."""
+    since = [[row for row in range(r) if s.seen[row] > j] for j in range(s.before(r))]
+    return [rows[int(np.argmax(s.R[rows, j, run]))] for j, rows in enumerate(since)]
 
 
 def _listed(names: list[str], most: int = 4) -> str:

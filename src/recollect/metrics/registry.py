@@ -18,7 +18,7 @@ FAMILIES = {
     "raf": "Rescaled average forgetting: corrected for growing difficulty.",
     "uraf": "The same, before it is normalised.",
     "anytime": "Anytime: over every evaluation, inside tasks too.",
-    "split": "Forgetting split exactly into what was lost and what is confusion.",
+    "split": "Forgetting split exactly: within the task, confused with older tasks, confused with newer ones.",
 }
 
 

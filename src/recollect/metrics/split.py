@@ -1,4 +1,10 @@
-"""Forgetting split exactly in two: what the model lost, and what got harder as answers were added."""
+"""Forgetting split exactly: worse within the task, confused with older tasks, confused with newer ones.
+
+Three accuracies of one model on task j, each asked among more classes: ``W`` among the task's own, ``A`` among those
+of tasks up to j (the question when it was learned), ``R`` among all seen. More classes can only take answers away, so
+``W - A`` is confusion with older tasks and ``A - R`` confusion with newer ones. The drop of R since its peak is the
+sum of the three changes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.matrix import Array
+from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
 from recollect.metrics.reference import classes_seen
@@ -17,6 +23,89 @@ from recollect.metrics.sweep import Sweep
 Labels = NDArray[Any]
 
 _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none yet"
+
+
+_PEAK = r",\quad p=\arg\max_{j\le l<k}R_{lj}"
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left(W_{pj}-W_{kj}\right)" + _PEAK,
+    source="Recollect",
+    reads=Cells.SINCE_LEARNED,
+    needs=("masked",),
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    equals="forgetting.chaudhry2018 - split.older - split.newer",
+)
+def within(s: Sweep) -> Array:
+    """The task itself is answered worse: the drop since the peak, asked among the task's own classes only.
+
+    ``W`` is the accuracy when only the task's own classes may be answered, ``p`` the row of its (earliest) peak in R.
+    A learner whose evidence about the task never changes has exactly 0, however much it favours newer classes.
+
+    >>> R, W, A = [[.8, 0], [.5, .9]], [[.8, 0], [.7, .95]], [[.8, 0], [.7, .9]]
+    >>> parts = within(R, masked=W), older(R, masked=W, asked=A), newer(R, asked=A)
+    >>> [round(part, 6) for part in parts]
+    [0.1, 0.0, 0.2]
+
+    See Also
+    --------
+    older, newer : the other two parts.
+    """
+    return _changes(s, "masked") / s.n_before
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left((W_{kj}-A_{kjj})-(W_{pj}-A_{pjj})\right)" + _PEAK,
+    source="Recollect",
+    reads=Cells.SINCE_LEARNED,
+    needs=("masked", "asked"),
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    equals="forgetting.chaudhry2018 - split.within - split.newer",
+)
+def older(s: Sweep) -> Array:
+    """More confusion with older tasks than at the peak: what their classes cost now, minus what they cost then.
+
+    Negative where the learner has come to favour the task's classes over older ones.
+
+    >>> round(older([[.8, 0], [.5, .9]], masked=[[.9, 0], [.9, .95]], asked=[[.8, 0], [.7, .9]]), 6)
+    0.1
+
+    See Also
+    --------
+    within, newer : the other two parts.
+    """
+    within_sum = _changes(s, "masked")
+    return (_changes(s, "asked") - within_sum) / s.n_before
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k}\left((A_{kjj}-R_{kj})-(A_{pjj}-R_{pj})\right)" + _PEAK,
+    source="Recollect",
+    reads=Cells.SINCE_LEARNED,
+    needs=("asked",),
+    better="lower",
+    kind="difference",
+    undefined=_NO_EARLIER,
+    equals="forgetting.chaudhry2018 - split.within - split.older",
+)
+def newer(s: Sweep) -> Array:
+    """More confusion with newer tasks than at the peak: what the classes that came later cost now, minus then.
+
+    ``A`` is the accuracy among the classes of tasks up to j, the question that was asked when it was learned.
+
+    >>> round(newer([[.8, 0], [.5, .9]], asked=[[.8, 0], [.7, .9]]), 6)
+    0.2
+
+    See Also
+    --------
+    within, older : the other two parts.
+    chance : what newer classes cost a learner that guesses.
+    """
+    return (s.drops_since_learned.signed - _changes(s, "asked")) / s.n_before
 
 
 @metric(
@@ -30,12 +119,12 @@ _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none 
     equals="forgetting.chaudhry2018 - split.confusion",
 )
 def lost(s: Sweep) -> Array:
-    """The same question, answered worse: the drop since the peak among the answers possible then.
+    """Drop since the peak among the answers possible then; not shown, because it is no loss of the task itself.
 
     ``A[k, j, m]`` is the accuracy after task k on task j when only classes of tasks <= m may be answered; p
-    is the row of task j's (earliest) peak. The peak is chosen by looking, so on small test sets a learner that
-    loses nothing has an expected value a little above 0 (0.007 for random guesses on split digits,
-    benchmarks/results/split.md).
+    is the row of task j's (earliest) peak. At the peak the newest classes are favoured. When that bias moves on to
+    newer ones this number rises, although nothing about the task was lost. So it stays under its id, and
+    reports show `within`, `older` and `newer` instead.
 
     >>> R = [[.8, 0], [.5, .9]]
     >>> A = [[[.8, .8], [np.nan, 0]], [[.7, .5], [np.nan, .9]]]
@@ -60,7 +149,7 @@ def lost(s: Sweep) -> Array:
     equals="forgetting.chaudhry2018 - split.lost",
 )
 def confusion(s: Sweep) -> Array:
-    """The same model, asked among more classes: what the answers added since the peak cost it now.
+    """What the answers added since the peak cost the model of now; not shown, as `lost`, its other part, is not.
 
     >>> R = [[.8, 0], [.5, .9]]
     >>> round(confusion(R, restricted=[[[.8, .8], [np.nan, 0]], [[.7, .5], [np.nan, .9]]]), 6)
@@ -69,7 +158,7 @@ def confusion(s: Sweep) -> Array:
     See Also
     --------
     lost : the other part.
-    chance : the part of it that a random classifier has too.
+    newer : the same between two models of one question, asked when the task was learned.
     """
     return _parts(s)[1] / s.n_before
 
@@ -85,25 +174,68 @@ def confusion(s: Sweep) -> Array:
     undefined=_NO_EARLIER,
 )
 def chance(s: Sweep) -> Array:
-    """The confusion of a random classifier over the same span: 1/C at the peak minus 1/C now.
+    """What guessing gives over the same span, 1/C at the peak minus 1/C now: a reference line, not a part.
+
+    It may exceed the confusion that it stands beside.
 
     >>> chance([[.8, 0], [.5, .9]], n_classes=[2, 2])
     0.25
     """
-    share = 1 / classes_seen(s)
+    share = (1 / classes_seen(s))[[k - 1 for k in s.seen]]
     total = np.empty((s.P, s.N))
     scratch = np.empty((s.T, s.N))
     for r, (_, share_at_peak, now) in enumerate(labelled_peaks(s, share)):
-        np.subtract(share_at_peak, share[s.seen[r] - 1], out=scratch[: len(now)]).sum(0, out=total[r])
+        np.subtract(share_at_peak, share[r], out=scratch[: len(now)]).sum(0, out=total[r])
     mean: Array = _where_drops(s, total) / s.n_before
     return mean
+
+
+def by_task(matrix: ScoreMatrix) -> dict[str, Array]:
+    """The three parts of each task's drop, at every planned row: arrays of shape (runs, rows, T).
+
+    NaN for a task that has no earlier row since it was learned. The mean over the others is the metric at that row.
+
+    >>> matrix = ScoreMatrix([[.8, 0], [.5, .9]], masked=[[.8, 0], [.7, .95]], asked=[[.8, 0], [.7, .9]])
+    >>> {name: values[0, -1, 0].round(6).item() for name, values in by_task(matrix).items()}
+    {'within': 0.1, 'older': 0.0, 'newer': 0.2}
+    """
+    s = Sweep.of(matrix)
+    drops = {}
+    for name in ("R", "asked", "masked"):
+        drops[name] = np.full((s.N, s.P, s.T), np.nan)
+        for r, fallen in enumerate(_fallen(s, name)):
+            drops[name][:, r, : len(fallen)] = fallen.T
+    return {
+        "within": drops["masked"],
+        "older": drops["asked"] - drops["masked"],
+        "newer": drops["R"] - drops["asked"],
+    }
+
+
+def _fallen(s: Sweep, name: str) -> Iterator[Array]:
+    """Yield, for each planned row, how far a score of each earlier task has fallen since the row of R's peak."""
+    scores = s.R if name == "R" else s.at_ends(name)
+    runs = np.arange(s.N)[None, :]
+    for r, (_, peak_row, now) in enumerate(labelled_peaks(s, np.arange(s.P))):
+        tasks = np.arange(len(now))[:, None]
+        yield scores[peak_row, tasks, runs] - scores[r, : len(now)]
+
+
+def _changes(s: Sweep, name: str) -> Array:
+    """Sums over earlier tasks of what a score has fallen since the row of R's peak, at every planned row."""
+    key = f"split.{name}"
+    if key not in s.matrix.cache:
+        sums = np.array([fallen.sum(0) for fallen in _fallen(s, name)])
+        s.matrix.cache[key] = _where_drops(s, sums)
+    total: Array = s.matrix.cache[key]
+    return total
 
 
 def _parts(s: Sweep) -> tuple[Array, Array]:
     """Sums over earlier tasks of (lost, confusion), at every planned row."""
     if "split.parts" not in s.matrix.cache:
         lost_sum, confusion_sum = np.empty((2, s.P, s.N))
-        for r, (peak, at, now) in enumerate(labelled_peaks(s, np.arange(s.T))):
+        for r, (peak, at, now) in enumerate(labelled_peaks(s, np.array(s.seen) - 1)):
             # The model of now, with only the answers that were possible at the peak.
             then = s.restricted_at(s.seen[r] - 1, at)
             (peak - then).sum(0, out=lost_sum[r])
@@ -116,7 +248,7 @@ def _parts(s: Sweep) -> tuple[Array, Array]:
 def labelled_peaks(s: Sweep, labels: Labels) -> Iterator[tuple[Array, Labels, Array]]:
     """Yield, for each row, each earlier task's best score, the label of that row, and its score now.
 
-    ``labels[k]`` stands for the row after task k; of tied rows the earliest is taken, and NaN is no peak.
+    ``labels[r]`` stands for planned row r; of tied rows the earliest is taken, and NaN is no peak.
     """
     peak = np.full((s.T, s.N), -np.inf)
     label = np.zeros((s.T, s.N), labels.dtype)
@@ -126,7 +258,7 @@ def labelled_peaks(s: Sweep, labels: Labels) -> Iterator[tuple[Array, Labels, Ar
         now = s.R[r]
         yield peak[:old], label[:old], now[:old]
         np.greater(now[:new], peak[:new], out=higher[:new])
-        np.putmask(label[:new], higher[:new], labels[new - 1])
+        np.putmask(label[:new], higher[:new], labels[r])
         np.fmax(peak[:new], now[:new], out=peak[:new])
 
 

@@ -31,6 +31,8 @@ _HOW_TO_GIVE = {
     "b": "b, the untrained learner's scores (--untrained FILE)",
     "joint": "joint, the matrix of the learner retrained on everything seen (--joint FILE)",
     "restricted": "restricted, the scores among the classes of tasks <= m",
+    "masked": "masked, the scores among each task's own classes (from class scores: Recorder.log_scores)",
+    "asked": "asked, the scores among the classes of tasks up to each one (from class scores: Recorder.log_scores)",
     "n_classes": "n_classes, the new classes of each task (--classes 10,10,...)",
     "n_samples": "n_samples, the size of each task's test set (--samples 100,100,...)",
     "steps": "steps, the samples seen at each row",
@@ -117,6 +119,11 @@ class Sweep:
         if self.matrix.joint is None:
             return self.need("joint")
         return self._laid_out("joint_diagonal", np.diagonal(self.matrix.joint, axis1=-2, axis2=-1))
+
+    def at_ends(self, name: str) -> Array:
+        """Return a companion that has rows as R has, at the planned rows; shape (P, T, N)."""
+        rows = self.need(name)
+        return rows if len(rows) == self.P else rows[self.row_index[self.ends]]
 
     def restricted_at(self, k: int, upto: NDArray[np.intp]) -> Array:
         """The accuracy after task k on each task among the classes of tasks <= `upto` (tasks, runs).

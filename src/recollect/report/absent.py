@@ -29,7 +29,9 @@ def sort_out(
     if not any(learner.errors for learner in learners):
         why = "a detector gives every sample a score, not one of several answers"
         left_out.append(Refusal("Where wrong answers go is not shown", why, part="errors"))
-    applying = [one for one in dropped if one.part not in ("raa", "raf", "lost", "confusion")]
+    applying = [
+        one for one in dropped if one.part not in ("raa", "raf", "within", "older", "newer", "lost", "confusion")
+    ]
     return tuple(left_out), tuple(applying)
 
 

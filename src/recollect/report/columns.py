@@ -52,6 +52,9 @@ def metric_columns(words: Words) -> tuple[Column, ...]:
         column("raf", "RAF", "AF, corrected for growing difficulty", *family["raf"], *family["uraf"]),
         column("bwt", "BWT", "backward transfer", *_first(focus.bwt, family["bwt"])),
         column("fwt", "FWT", "forward transfer", *_first(focus.fwt, family["fwt"])),
+        column("within", "within", f"forgetting: answered worse within the {words.task}", "split.within"),
+        column("older", "older", f"forgetting: confused with older {words.tasks}", "split.older"),
+        column("newer", "newer", f"forgetting: confused with newer {words.tasks}", "split.newer"),
         column("lost", "lost", "forgetting: the same question, answered worse", "split.lost"),
         column(
             "confusion",

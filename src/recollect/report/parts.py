@@ -59,7 +59,7 @@ def _rows(sweep: Sweep) -> Iterator[dict[str, Array]]:
     given = sweep.matrix.n_classes
     is_known = given is not None and given[0] > 0
     share = 1 / classes_seen(sweep) if is_known else np.full(sweep.T, np.nan)
-    for r, (peak, at, now) in enumerate(labelled_peaks(sweep, np.arange(sweep.T))):
+    for r, (peak, at, now) in enumerate(labelled_peaks(sweep, np.array(sweep.seen) - 1)):
         k = sweep.seen[r] - 1
         # The model of now, with only the answers that were possible at the peak.
         then = sweep.restricted_at(k, at)

@@ -52,6 +52,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         b=untrained,
         joint=_joint(run, layout),
         restricted=None if masked else _restricted(run, layout, sizes),
+        masked=None if masked else _own_classes(run, layout.rows),
         correct=correct if exact else None,
         n_classes=_all_or_none([task.n_classes for task in run.tasks]),
         n_samples=samples,
@@ -167,6 +168,13 @@ def _restricted(run: Run, layout: Timeline, sizes: Array) -> Array | None:
         n = (sizes if row.n is None else _vector(row.n, T, "n"))[: len(counts), None]
         np.divide(counts, n, out=A[task, : len(counts)], where=n > 0)
     return A
+
+
+def _own_classes(run: Run, rows: Sequence[Row | None]) -> Array | None:
+    """The scores among each task's own classes, where rows hold those counts."""
+    if not any(row is not None and row.masked for row in rows):
+        return None
+    return _cells(run, rows, masked=True)[0]
 
 
 def _at_task_ends(rows: Array, learned_at: NDArray[Any]) -> Array:
