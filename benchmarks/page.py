@@ -77,7 +77,7 @@ def long_stream(T: int = 500) -> str:
     def run(learner: str, keep: float, seed: int) -> Run:
         noise = np.random.default_rng(seed).uniform(0, 0.05, (T, T))
         scores = np.where(since >= 0, 0.9 * keep ** np.abs(since), 0) + noise
-        rows = tuple(Row(k, score=tuple(line)) for k, line in enumerate(scores.tolist()))
+        rows = tuple(Row(k, scores={"accuracy": tuple(line)}) for k, line in enumerate(scores.tolist()))
         return Run(learner=learner, stream="long", seed=seed, tasks=tasks, rows=rows, scenario="class-incremental")
 
     runs = [run(learner, keep, seed) for learner, keep in (("er", 0.998), ("finetune", 0.97)) for seed in range(3)]

@@ -45,7 +45,7 @@ def make_runs(T: int, restricted: bool, counts: bool) -> list[Run]:
         # Among the classes seen so far, the restricted count is the count.
         triangle = tuple(tuple(values[j] if m == after else draw.randint(0, 100) for m in range(T)) for j in range(T))
         if not counts:
-            return Row(after, score=tuple(value / 101 for value in values))
+            return Row(after, scores={"accuracy": tuple(value / 101 for value in values)})
         return Row(
             after,
             step=(after + 1) * 1000,

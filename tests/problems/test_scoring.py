@@ -129,7 +129,7 @@ def test_a_row_a_concept_every_column(tmp_path: Path) -> None:
     assert made.matrix.R[2, 0] == 0.0
     assert made.matrix.b is None or np.isnan(made.matrix.b).all()
     assert (made.metric, made.scenario, made.learned_at) == ("roc_auc", "concept-incremental", None)
-    assert made.rows[0].extra["reason"] == "the learner has learned nothing yet"
+    assert made.rows[0].reason == "the learner has learned nothing yet"
 
 
 def test_labels_are_hidden_and_the_concept_is_given_only_where_it_is_known() -> None:
@@ -218,10 +218,9 @@ def test_the_other_targets_come_along(tmp_path: Path) -> None:
     x, y = stream().test_of(1)
     distance = np.abs(x - 20.0).sum(1)
     row = made.rows[-1]
-    assert row.score is not None
-    assert row.score[1] == roc_auc_score(y, distance)
-    assert row.extra["scores"]["average_precision"][1] == average_precision_score(y, distance)
-    assert row.extra["scores"]["f1"][1] == f1_score(y, distance > 2)
+    assert row.scores["roc_auc"][1] == roc_auc_score(y, distance)
+    assert row.scores["average_precision"][1] == average_precision_score(y, distance)
+    assert row.scores["f1"][1] == f1_score(y, distance > 2)
     other = made.with_metric("f1")
     assert other.metric == "f1"
     assert other.matrix.R[2, 1] == f1_score(y, distance > 2)
@@ -234,7 +233,7 @@ def test_a_test_set_of_one_class_is_undefined_and_says_so(tmp_path: Path) -> Non
     made = run(stream(one_class=1), tmp_path / "r")
     assert np.isnan(made.matrix.R[:, 1]).all()
     assert not np.isnan(made.matrix.R[:, [0, 2]]).any()
-    assert made.rows[-1].extra["reasons"] == {"c1": "its test set holds normal samples only"}
+    assert made.rows[-1].reasons["roc_auc"] == {"c1": "its test set holds normal samples only"}
 
 
 def test_a_target_of_the_users_own(tmp_path: Path) -> None:
@@ -253,8 +252,8 @@ def test_scores_that_are_not_finite_are_no_scores() -> None:
             return np.where(np.arange(len(x)) == 1, np.nan, 1.0)
 
     rows = list(iter_protocol(Broken(), stream(), seed=0))
-    assert rows[-1].score == (None, None, None)
-    assert rows[-1].extra["reasons"]["c0"] == "1 of 4 scores are not finite"
+    assert rows[-1].scores["roc_auc"] == (None, None, None)
+    assert rows[-1].reasons["roc_auc"]["c0"] == "1 of 4 scores are not finite"
 
 
 def test_a_score_a_sample() -> None:
@@ -271,7 +270,7 @@ def test_without_a_threshold_there_is_no_f1() -> None:
         flagged = None  # type: ignore[assignment]
 
     rows = list(iter_protocol(Plain(), stream(), seed=0, target="f1"))
-    assert rows[-1].extra["reasons"]["c0"] == "the learner sets no threshold"
+    assert rows[-1].reasons["f1"]["c0"] == "the learner sets no threshold"
 
 
 @pytest.mark.parametrize("scenario", ["concept-incremental", "concept-agnostic"])
@@ -317,4 +316,4 @@ def test_seeds_share_the_family_and_scenarios_do_not() -> None:
 def test_rows_are_complete_without_the_record() -> None:
     rows: list[Row] = list(iter_protocol(Distance(), stream(), seed=3))
     assert len(rows) == 4
-    assert not any(math.isnan(score) for score in rows[-1].score or () if score is not None)
+    assert not any(math.isnan(score) for score in rows[-1].scores["roc_auc"] if score is not None)

@@ -100,7 +100,7 @@ def test_a_run_folder_has_it_all(tmp_path: Path) -> None:
     assert run.rows[1].restricted is not None
     assert run.rows[1].restricted[1][0] is None
     assert run.rows[0].restricted is None
-    errors = run.rows[3].extra["errors"]
+    errors = run.rows[3].errors
     correct = run.rows[3].correct
     assert correct is not None
     assert [
@@ -243,7 +243,7 @@ def test_seen_columns_and_subsamples() -> None:
     assert rows[1].correct is not None
     assert rows[1].correct[1:] == (None, None)
     assert rows[2].n == (5, 5, None)
-    assert rows[3].extra["standard_error"][0] is not None
+    assert rows[3].standard_error[0] is not None
 
 
 def test_boundaries_are_told_only_where_the_scenario_tells_them() -> None:
@@ -259,7 +259,7 @@ def test_a_learner_without_an_answer_gives_a_row_without_counts() -> None:
 
     row = next(iter_protocol(Silent(), make_stream(), seed=0))
     assert row.correct is None
-    assert "every one is NaN" in row.extra["reason"]
+    assert "every one is NaN" in (row.reason or "")
 
 
 def test_a_plan_outside_the_stream_is_refused() -> None:

@@ -70,7 +70,7 @@ def _row(k: int, T: int, keep: float, harder: float, restricted: bool, rng: np.r
         correct=tuple(correct),
         n=(N,) * T,
         restricted=tuple(triangle) if restricted and k >= 0 else None,
-        extra={"errors": errors},
+        errors={side: tuple(counts) for side, counts in errors.items()},
     )
 
 
@@ -121,7 +121,7 @@ def make_detector(
     }
     learned_at, S = ends[rows], {"concepts": T, "batches": 12, "visits": len(VISITS)}[rows]
     reasons = {one_class: "its test set holds normal samples only"} if one_class else {}
-    made = [Row(-1, step=0, score=(None,) * T, extra={"reason": "the learner has learned nothing yet"})]
+    made = [Row(-1, step=0, reason="the learner has learned nothing yet")]
     for i in range(S):
         auc: list[float | None] = []
         for j, name in enumerate(CONCEPTS):
@@ -129,13 +129,13 @@ def make_detector(
             level = 0.5 + 0.45 * keep ** (i - last) if 0 <= last <= i else 0.6 + 0.02 * j
             auc.append(None if name == one_class else round(float(np.clip(level + 0.01 * rng.normal(), 0, 1)), 4))
         others = {
-            name: [None if v is None else round(v * share, 4) for v in auc]
+            name: tuple(None if v is None else round(v * share, 4) for v in auc)
             for name, share in (("average_precision", 0.8), ("f1", 0.6))
         }
         after = sum(end <= i for end in learned_at) - 1
-        extra = {"scores": others, **({"reasons": reasons} if reasons else {})}
+        scores = {"roc_auc": tuple(auc), **others}
         is_end = rows != "batches"
-        made.append(Row(after, step=(i + 1) * 500, task_end=is_end, score=tuple(auc), extra=extra))
+        made.append(Row(after, step=(i + 1) * 500, task_end=is_end, scores=scores, reasons={"roc_auc": reasons}))
     return Run(
         learner=learner,
         role="reference" if learner.startswith("cumulative") else "contestant",

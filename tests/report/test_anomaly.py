@@ -86,7 +86,7 @@ def test_another_may_be_best_at_the_end() -> None:
     # "late" starts low and ends high, "early" the other way round.
     def run(learner: str, rows: list[list[float]], seed: int) -> object:
         made = make_detector(learner, seed)
-        scored = [replace(row, score=tuple(line)) for row, line in zip(made.rows[1:], rows, strict=True)]
+        scored = [replace(row, scores={"roc_auc": tuple(line)}) for row, line in zip(made.rows[1:], rows, strict=True)]
         return replace(made, rows=(made.rows[0], *scored))
 
     early = [[0.9] * 5] * 4 + [[0.5] * 5]
@@ -152,10 +152,10 @@ def test_a_concept_of_one_class_is_named_with_its_reason() -> None:
         assert line.reason == why
 
 
-def test_reasons_of_other_tools_are_ignored() -> None:
-    for reasons in ("none", ["a"], {"no such concept": "x"}, 3):
+def test_reasons_of_other_concepts_and_targets_are_ignored() -> None:
+    for reasons in ({"roc_auc": {"no such concept": "x"}}, {"f1": {"drift": "x"}}):
         run = make_detector("naive", 0)
-        rows = tuple(replace(row, extra={"reasons": reasons, "scores": 3}) for row in run.rows)
+        rows = tuple(replace(row, reasons=reasons) for row in run.rows)
         assert gather(group([replace(run, rows=rows)])).streams[0].unscored == {}
 
 

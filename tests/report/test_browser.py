@@ -262,7 +262,7 @@ def test_it_fits_every_reader(open_page: Any, html: str, screenshots: Path, look
 def test_five_hundred_tasks_still_draw(open_page: Any, screenshots: Path) -> None:
     T = 500
     tasks = tuple(Task(f"t{j}", 2, 100) for j in range(T))
-    rows = tuple(Row(k, score=tuple(0.9 * 0.99 ** abs(k - j) for j in range(T))) for k in range(T))
+    rows = tuple(Row(k, scores={"accuracy": tuple(0.9 * 0.99 ** abs(k - j) for j in range(T))}) for k in range(T))
     runs = [Run(learner=name, stream="long", seed=0, tasks=tasks, rows=rows) for name in ("a", "b")]
     made = open_page(build_page(gather(group(runs))))
     canvas = made.page.locator(".matrices canvas[aria-label^='Score matrix of b']")

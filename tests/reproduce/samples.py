@@ -30,7 +30,12 @@ def make_run(
         seeds=derive(seed),
         tasks=tuple(Task(f"task {j}", 10, 100) for j in range(T)),
         rows=tuple(
-            Row(k, score=tuple(min(1.0, factor * score(k + 1, j + 1)) if j <= k else None for j in range(T)))
+            Row(
+                k,
+                scores={
+                    "accuracy": tuple(min(1.0, factor * score(k + 1, j + 1)) if j <= k else None for j in range(T))
+                },
+            )
             for k in planned
         ),
         scenario="class-incremental",

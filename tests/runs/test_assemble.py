@@ -27,7 +27,9 @@ def test_counts_become_exact_ratios_with_their_sizes():
 
 def test_sizes_may_come_with_the_rows():
     tasks = (Task("a"), Task("b"))
-    matrix = run([Row(0, score=(0.9,), n=(10,)), Row(1, score=(0.7, 0.9), n=(10, 20))], tasks).matrix
+    matrix = run(
+        [Row(0, scores={"accuracy": (0.9,)}, n=(10,)), Row(1, scores={"accuracy": (0.7, 0.9)}, n=(10, 20))], tasks
+    ).matrix
     assert_array_equal(matrix.R, [[0.9, NAN], [0.7, 0.9]])
     assert_array_equal(matrix.n_samples, [10, 20])
 
@@ -39,18 +41,18 @@ def test_counts_out_of_changing_sizes_are_kept_as_scores_only():
 
 
 def test_percent_scores_beside_counts():
-    matrix = run([Row(0, score=(90.0, 5.0)), Row(1, correct=(7, 18))], unit="percent").matrix
+    matrix = run([Row(0, scores={"accuracy": (90.0, 5.0)}), Row(1, correct=(7, 18))], unit="percent").matrix
     assert_array_equal(matrix.R, [[0.9, 0.05], [0.7, 0.9]])
 
 
 def test_zero_is_a_measurement_and_none_is_not():
-    matrix = run([Row(0, score=(0.0, None)), Row(1, score=(None, 0.0))]).matrix
+    matrix = run([Row(0, scores={"accuracy": (0.0, None)}), Row(1, scores={"accuracy": (None, 0.0)})]).matrix
     assert_array_equal(matrix.R, [[0, NAN], [NAN, 0]])
 
 
 def test_a_planned_row_that_is_absent_is_missing_and_one_never_planned_is_not():
     tasks = tuple(Task(name) for name in "abc")
-    rows = [Row(0, score=(0.9, 0.1, 0.1)), Row(2, score=(0.5, 0.5, 0.9))]
+    rows = [Row(0, scores={"accuracy": (0.9, 0.1, 0.1)}), Row(2, scores={"accuracy": (0.5, 0.5, 0.9)})]
     crashed = run(rows, tasks).matrix
     assert_array_equal(crashed.planned, [True, True, True])
     assert np.isnan(crashed.R[1]).all()
@@ -61,11 +63,11 @@ def test_a_planned_row_that_is_absent_is_missing_and_one_never_planned_is_not():
 
 def test_rows_inside_tasks_keep_their_time_and_the_ends_are_found():
     rows = [
-        Row(-1, step=0, score=(0.1, 0.1)),
-        Row(-1, step=5, task_end=False, score=(0.5, 0.1)),
-        Row(0, step=10, score=(0.9, 0.1)),
-        Row(0, step=15, task_end=False, score=(0.7, 0.6)),
-        Row(1, step=20, score=(0.6, 0.8)),
+        Row(-1, step=0, scores={"accuracy": (0.1, 0.1)}),
+        Row(-1, step=5, task_end=False, scores={"accuracy": (0.5, 0.1)}),
+        Row(0, step=10, scores={"accuracy": (0.9, 0.1)}),
+        Row(0, step=15, task_end=False, scores={"accuracy": (0.7, 0.6)}),
+        Row(1, step=20, scores={"accuracy": (0.6, 0.8)}),
     ]
     matrix = run(rows).matrix
     assert_array_equal(matrix.R[:, 0], [0.5, 0.9, 0.7, 0.6])
@@ -75,7 +77,10 @@ def test_rows_inside_tasks_keep_their_time_and_the_ends_are_found():
 
 
 def test_a_crash_inside_the_last_task_leaves_its_end_missing():
-    rows = [Row(0, step=10, score=(0.9, 0.1)), Row(0, step=15, task_end=False, score=(0.7, 0.6))]
+    rows = [
+        Row(0, step=10, scores={"accuracy": (0.9, 0.1)}),
+        Row(0, step=15, task_end=False, scores={"accuracy": (0.7, 0.6)}),
+    ]
     matrix = run(rows).matrix
     assert_array_equal(matrix.learned_at, [0, 2])
     assert np.isnan(matrix.R[2]).all()
@@ -83,15 +88,15 @@ def test_a_crash_inside_the_last_task_leaves_its_end_missing():
 
 def test_without_any_task_end_the_first_row_after_a_task_stands_for_it():
     rows = [
-        Row(-1, step=5, task_end=False, score=(0.5, 0.1)),
-        Row(0, step=15, task_end=False, score=(0.7, 0.6)),
-        Row(1, step=25, task_end=False, score=(0.6, 0.7)),
+        Row(-1, step=5, task_end=False, scores={"accuracy": (0.5, 0.1)}),
+        Row(0, step=15, task_end=False, scores={"accuracy": (0.7, 0.6)}),
+        Row(1, step=25, task_end=False, scores={"accuracy": (0.6, 0.7)}),
     ]
     assert_array_equal(run(rows, plan=Plan(rows=(), every=10)).matrix.learned_at, [1, 2])
 
 
 def test_learned_at_where_rows_are_not_task_ends():
-    rows = [Row(-1, score=(0, 0)), *(Row(i, score=(i / 10, 0.5)) for i in range(5))]
+    rows = [Row(-1, scores={"accuracy": (0, 0)}), *(Row(i, scores={"accuracy": (i / 10, 0.5)}) for i in range(5))]
     matrix = run(rows, learned_at={0: 1, 1: 4}).matrix
     assert matrix.S == 5
     assert_array_equal(matrix.learned_at, [1, 4])
@@ -110,11 +115,16 @@ def test_restricted_counts_become_proportions():
 
 def test_learned_at_names_rows_that_are_there():
     with pytest.raises(UsageError, match="rows from 0 to 1"):
-        _ = run([Row(0, score=(0, 0)), Row(1, score=(0, 0))], learned_at={0: 0, 1: 2}).matrix
+        _ = run(
+            [Row(0, scores={"accuracy": (0, 0)}), Row(1, scores={"accuracy": (0, 0)})], learned_at={0: 0, 1: 2}
+        ).matrix
 
 
 def test_joint_scores_of_the_rows_in_their_unit():
-    rows = [Row(0, score=(90.0, 5.0), joint=(91.0, 2.0)), Row(1, score=(70.0, 90.0), joint=(88.0, 92.0))]
+    rows = [
+        Row(0, scores={"accuracy": (90.0, 5.0)}, joint=(91.0, 2.0)),
+        Row(1, scores={"accuracy": (70.0, 90.0)}, joint=(88.0, 92.0)),
+    ]
     assert_array_equal(run(rows, unit="percent").matrix.joint, [[0.91, 0.02], [0.88, 0.92]])
 
 
@@ -124,22 +134,22 @@ def test_masked_counts_are_a_matrix_of_their_own():
     assert_array_equal(one.masked_matrix.R, [[1, 0.5], [0.9, 1]])
     assert_array_equal(one.matrix.R, [[0.9, 0], [0, 0.9]])
     with pytest.raises(UsageError, match="no task-masked counts"):
-        _ = run([Row(0, score=(1, 1))]).masked_matrix
+        _ = run([Row(0, scores={"accuracy": (1, 1)})]).masked_matrix
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([Row(0, score=(0.5, 0.5, 0.5))], "3 values of score for 2 tasks"),
+        ([Row(0, scores={"accuracy": (0.5, 0.5, 0.5)})], "3 values of accuracy for 2 tasks"),
         ([Row(0, correct=(11, 0))], "11 of 10"),
         ([Row(0, correct=(-1, 0))], "-1 of 10"),
         ([Row(0, correct=(0, 0), n=(0, 0))], "0 of 0"),
         ([Row(0, correct=(10**400, 0))], "numbers"),
-        ([Row(2, score=(0.5, 0.5))], "after = 2"),
-        ([Row(-2, score=(0.5, 0.5))], "after = -2"),
-        ([Row(0, score=(0.5,)), Row(0, score=(0.6,))], "two rows say after = 0"),
-        ([Row(-1, score=(0.5,)), Row(-1, score=(0.6,))], "one untrained row"),
-        ([Row(0, score=(1.5, 0.5))], "between 0 and 1"),
+        ([Row(2, scores={"accuracy": (0.5, 0.5)})], "after = 2"),
+        ([Row(-2, scores={"accuracy": (0.5, 0.5)})], "after = -2"),
+        ([Row(0, scores={"accuracy": (0.5,)}), Row(0, scores={"accuracy": (0.6,)})], "two rows say after = 0"),
+        ([Row(-1, scores={"accuracy": (0.5,)}), Row(-1, scores={"accuracy": (0.6,)})], "one untrained row"),
+        ([Row(0, scores={"accuracy": (1.5, 0.5)})], "between 0 and 1"),
     ],
 )
 def test_rows_that_make_no_matrix_are_refused_with_the_run_named(rows, words):
@@ -150,5 +160,5 @@ def test_rows_that_make_no_matrix_are_refused_with_the_run_named(rows, words):
 
 
 def test_the_matrix_is_made_once():
-    one = run([Row(0, score=(0.5, 0.5))])
+    one = run([Row(0, scores={"accuracy": (0.5, 0.5)})])
     assert one.matrix is one.matrix

@@ -101,7 +101,8 @@ def test_a_header_that_is_damaged_is_a_usage_error(change):
 
 
 counts = st.none() | st.integers(0, 2**53)
-scores = st.none() | st.floats(allow_nan=False, allow_infinity=False, width=32)
+scores = st.none() | st.floats(-(2**53), 2**53, allow_nan=False, width=32)
+columns = st.lists(scores).map(tuple)
 
 
 @given(
@@ -110,22 +111,27 @@ scores = st.none() | st.floats(allow_nan=False, allow_infinity=False, width=32)
         after=st.integers(-1, 100),
         step=st.none() | st.integers(0),
         task_end=st.booleans(),
-        score=st.none() | st.lists(scores).map(tuple),
+        scores=st.dictionaries(st.text(), columns),
         correct=st.none() | st.lists(counts).map(tuple),
         n=st.none() | st.lists(counts).map(tuple),
         restricted=st.none() | st.lists(st.lists(counts).map(tuple)).map(tuple),
         masked=st.none() | st.lists(counts).map(tuple),
-        joint=st.none() | st.lists(scores).map(tuple),
-        extra=st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
-    ).filter(lambda row: all(abs(v) < 2**53 for v in (row.score or ()) + (row.joint or ()) if v is not None))
+        joint=st.none() | columns,
+        errors=st.dictionaries(st.sampled_from(("older", "own", "newer")), st.lists(counts).map(tuple)),
+        standard_error=st.none() | columns,
+        reasons=st.dictionaries(st.text(), st.dictionaries(st.text(), st.text())),
+        reason=st.none() | st.text(),
+        state=st.none() | st.text(),
+        notes=st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
+    )
 )
 def test_every_row_comes_back(row):
-    assert row_from_json(json.loads(json.dumps(row_to_json(row), allow_nan=False))) == row
+    assert row_from_json(json.loads(json.dumps(row_to_json(row), allow_nan=False)), "accuracy") == row
 
 
 def test_nan_is_null_and_infinity_is_refused():
-    assert row_to_json(Row(0, score=(float("nan"), 0.5)))["score"] == [None, 0.5]
-    for wrong in (Row(0, score=(float("inf"),)), Row(0, correct=(2**60,))):
+    assert row_to_json(Row(0, scores={"accuracy": (float("nan"), 0.5)}))["scores"] == {"accuracy": [None, 0.5]}
+    for wrong in (Row(0, scores={"accuracy": (float("inf"),)}), Row(0, correct=(2**60,))):
         with pytest.raises(UsageError, match="finite number"):
             row_to_json(wrong)
 
@@ -146,13 +152,21 @@ def test_nan_is_null_and_infinity_is_refused():
         {"after": 0, "restricted": 3},
         {"after": 0, "step": "x"},
         {"after": 0, "extra": 3},
+        {"after": 0, "scores": [0.5]},
+        {"after": 0, "scores": {"f1": ["0.5"]}},
+        {"after": 0, "errors": {"own": [0.5]}},
+        {"after": 0, "standard_error": 0.1},
+        {"after": 0, "reasons": {"f1": "none"}},
+        {"after": 0, "reasons": {"f1": {"a": 3}}},
+        {"after": 0, "reason": 3},
+        {"after": 0, "notes": []},
     ],
 )
 def test_a_line_that_is_no_row_is_refused(line):
     with pytest.raises((ValueError, TypeError)):
-        row_from_json(line)
+        row_from_json(line, "accuracy")
 
 
 def test_names_and_standard_errors_of_rows_come_back():
-    row = Row(0, score=(0.5, None), standard_error=(0.1, None), name="step 3")
-    assert row_from_json(json.loads(json.dumps(row_to_json(row)))) == row
+    row = Row(0, scores={"accuracy": (0.5, None)}, standard_error=(0.1, None), name="step 3")
+    assert row_from_json(json.loads(json.dumps(row_to_json(row))), "accuracy") == row

@@ -11,7 +11,7 @@ from recollect.runs import Plan, Row, Run, Task, load, to_pandas, to_xarray, wri
 
 TASKS = (Task("a", 2, 10), Task('b, "quoted"\nüber', 3, 20))
 COUNTS = (Row(-1, correct=(1, 2)), Row(0, correct=(9, 1)), Row(1, correct=(7, 18)))
-SCORES = (Row(0, step=5, score=(1 / 3, None)), Row(1, step=9, score=(0.1 + 0.2, 0.9)))
+SCORES = (Row(0, step=5, scores={"accuracy": (1 / 3, None)}), Row(1, step=9, scores={"accuracy": (0.1 + 0.2, 0.9)}))
 
 
 def run(rows=COUNTS, **fields):
@@ -23,12 +23,29 @@ RUNS = {
     "scores": [run(SCORES)],
     "seeds": [run(seed=2**70), run(SCORES[:1] + COUNTS[2:], seed=2**71)],
     "no seed": [run(seed=None)],
-    "percent": [run([Row(0, score=(90.0, 5.5)), Row(1, score=(70.1, 88.8), joint=(1.5, 2.5))], unit="percent")],
-    "lower is better": [run([Row(0, score=(7.5, 9.5))], unit="raw", higher_is_better=False, metric="RMSE")],
+    "percent": [
+        run(
+            [Row(0, scores={"accuracy": (90.0, 5.5)}), Row(1, scores={"accuracy": (70.1, 88.8)}, joint=(1.5, 2.5))],
+            unit="percent",
+        )
+    ],
+    "lower is better": [
+        run([Row(0, scores={"accuracy": (7.5, 9.5)})], unit="raw", higher_is_better=False, metric="RMSE")
+    ],
     "planned": [run(COUNTS[:1] + COUNTS[2:], plan=Plan(rows=(1,)))],
     "crashed": [run(COUNTS[:2], status="failed")],
-    "inside": [run([Row(-1, 3, False, score=(0.5, 0.1)), Row(0, 5, score=(0.7, 0.1)), Row(1, 9, score=(0.5, 0.6))])],
-    "learned_at": [run([Row(i, i * 10, score=(i / 10, 0.5)) for i in range(4)], learned_at={0: 1, 1: 3})],
+    "inside": [
+        run(
+            [
+                Row(-1, 3, False, scores={"accuracy": (0.5, 0.1)}),
+                Row(0, 5, scores={"accuracy": (0.7, 0.1)}),
+                Row(1, 9, scores={"accuracy": (0.5, 0.6)}),
+            ]
+        )
+    ],
+    "learned_at": [
+        run([Row(i, i * 10, scores={"accuracy": (i / 10, 0.5)}) for i in range(4)], learned_at={0: 1, 1: 3})
+    ],
     "joint": [run(joint_run=run(COUNTS, learner="joint"))],
     "restricted": [
         run(

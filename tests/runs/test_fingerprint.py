@@ -71,5 +71,5 @@ def test_what_is_not_known_makes_it_partial():
 
 
 def test_a_run_has_both():
-    run = Run(learner="er", tasks=TASKS, rows=(Row(0, score=(0.5,)),), **STREAM)
+    run = Run(learner="er", tasks=TASKS, rows=(Row(0, scores={"accuracy": (0.5,)}),), **STREAM)
     assert (run.fingerprint, run.family) == (fingerprint(TASKS, **STREAM), family(TASKS, **STREAM))

@@ -10,7 +10,7 @@ TASKS = (Task("a"), Task("b"))
 
 
 def run(learner="er", seed=0, last=0.7, **fields):
-    rows = (Row(0, score=(0.9, 0.1)), Row(1, score=(last, 0.8)))
+    rows = (Row(0, scores={"accuracy": (0.9, 0.1)}), Row(1, scores={"accuracy": (last, 0.8)}))
     return Run(**{"learner": learner, "stream": "toy", "seed": seed, "tasks": TASKS, "rows": rows} | fields)
 
 
@@ -86,7 +86,7 @@ def test_joint_runs_go_to_the_same_seed_on_the_same_stream():
 
 
 def test_joint_runs_and_runs_with_their_own_joint_scores_stay():
-    own = run(rows=(Row(0, score=(0.5, 0.5), joint=(0.6, 0.6)),))
+    own = run(rows=(Row(0, scores={"accuracy": (0.5, 0.5)}, joint=(0.6, 0.6)),))
     given = [run("joint_incremental", role="joint"), own]
     assert attach_joint(given) == tuple(given)
 

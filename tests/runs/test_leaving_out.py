@@ -15,10 +15,14 @@ from recollect.runs.leaving_out import without
 
 def detector(**changes: object) -> Run:
     rows = tuple(
-        Row(k, step=k + 1, score=(0.9 - 0.1 * k, 0.5, 0.6 + 0.1 * k), extra={"scores": {"f1": [0.1, 0.2, 0.3]}})
+        Row(
+            k,
+            step=k + 1,
+            scores={"accuracy": (0.9 - 0.1 * k, 0.5, 0.6 + 0.1 * k), "f1": (0.1, 0.2, 0.3)},
+        )
         for k in range(3)
     )
-    untrained = Row(-1, step=0, score=(None, None, None), extra={"reason": "nothing yet"})
+    untrained = Row(-1, step=0, reason="nothing yet")
     tasks = tuple(Task(name) for name in "abc")
     run = Run(learner="naive", stream="toy", tasks=tasks, rows=(untrained, *rows), scenario="concept-aware")
     return replace(run, **changes)
@@ -57,12 +61,12 @@ def test_a_sparse_plan_and_batches() -> None:
 
 def test_rows_inside_a_concept_are_not_task_ends() -> None:
     """Two rows inside each concept before its end: the concepts that stay are learned at their own ends."""
-    rows = [Row(-1, step=0, score=(None, None, None))]
+    rows = [Row(-1, step=0, scores={"accuracy": (None, None, None)})]
     for k in range(3):
         own = [[0.2, 0.5, 0.9][i] for i in range(3)]
         for i in range(3):
             cells = [0.9 - 0.2 * (k - j) if j < k else own[i] if j == k else 0.1 for j in range(3)]
-            rows.append(Row(k - (i < 2), step=3 * k + i + 1, score=tuple(cells), task_end=i == 2))
+            rows.append(Row(k - (i < 2), step=3 * k + i + 1, scores={"accuracy": tuple(cells)}, task_end=i == 2))
     run = detector(rows=tuple(rows))
     assert run.matrix.learned_at.tolist() == [2, 5, 8]
     left = without(run, ["b"])

@@ -197,5 +197,5 @@ def test_one_damaged_run_is_named(tmp_path):
 
 
 def test_a_run_made_by_hand_needs_no_file():
-    run = Run(learner="er", stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(0.5,)),))
+    run = Run(learner="er", stream="toy", tasks=(Task("a"),), rows=(Row(0, scores={"accuracy": (0.5,)}),))
     assert run.matrix.R[0, 0] == 0.5

@@ -69,7 +69,7 @@ def test_a_row_is_on_disk_when_the_next_begins_or_at_end_row(tmp_path):
         rec.end_row()
         assert on_disk() == 2
     lines = [json.loads(line) for line in (tmp_path / "x/rows.jsonl").read_text().splitlines()]
-    assert lines[1]["extra"] == {"seconds": 1.5}
+    assert lines[1]["notes"] == {"seconds": 1.5}
 
 
 def break_in_row_1(folder, error):
@@ -107,7 +107,7 @@ def test_a_cell_is_logged_once(tmp_path):
         for cell in ({"on": 1, "score": 0.6}, {"on": 2, "score": 0.5}):
             with pytest.raises(UsageError, match="finished and on disk"):
                 rec.log(after=0, **cell)
-    assert [row.score for row in rec.run.rows] == [(None, 0.5), (0.5,)]
+    assert [row.scores["accuracy"] for row in rec.run.rows] == [(None, 0.5), (0.5,)]
 
 
 def test_an_earlier_row_cannot_be_added(tmp_path):

@@ -10,7 +10,14 @@ from recollect.runs import Row, Run, Task, load, save
 
 
 def run(learner="er", seed=0, **fields):
-    return Run(learner=learner, stream="toy", seed=seed, tasks=(Task("a"),), rows=(Row(0, score=(0.5,)),), **fields)
+    return Run(
+        learner=learner,
+        stream="toy",
+        seed=seed,
+        tasks=(Task("a"),),
+        rows=(Row(0, scores={"accuracy": (0.5,)}),),
+        **fields,
+    )
 
 
 def test_runs_are_named_after_what_they_are(tmp_path):

@@ -294,7 +294,7 @@ def test_the_header_can_be_updated(folder):
         (Row(-1), "order of time"),
         (Row(0, step=3, task_end=False), "order of time"),
         (Row(3), "tasks 0 to 2"),
-        (Row(2, score=(0.1,) * 4), "at most one score a task"),
+        (Row(2, scores={"accuracy": (0.1,) * 4}), "at most one value of accuracy per task"),
         (Row(2, correct=(11,)), "between 0 and n; n is 10"),
         (Row(2, correct=(5,), n=(4,)), "n is 4"),
         (Row(2, masked=(-1,)), "masked = -1"),
@@ -309,10 +309,10 @@ def test_a_row_that_does_not_fit_never_reaches_the_disk(row, words):
 def test_unicode_and_nan(folder):
     run = Run(learner="Ünï ✓ \u2028", stream="数字", tasks=(Task("α"),), rows=(), seed=10**40)
     with RunFolder.open(folder, run) as opened:
-        opened.append(Row(0, score=(float("nan"),)))
+        opened.append(Row(0, scores={"accuracy": (float("nan"),)}))
         opened.finish()
     back = read_run(folder)
     assert (back.learner, back.stream, back.seed, back.tasks[0].name) == (run.learner, "数字", 10**40, "α")
-    assert back.rows[0].score == (None,)
+    assert back.rows[0].scores["accuracy"] == (None,)
     assert "NaN" not in (folder / "rows.jsonl").read_text()
     assert json.loads((folder / "run.json").read_text())["schema"] == 2

@@ -7,7 +7,11 @@ RUN = Run(
     stream="toy|x",
     seed=0,
     tasks=(Task("50%"), Task("b|c")),
-    rows=(Row(-1, score=(0.1, 0.2)), Row(0, score=(0.8, None)), Row(1, score=(0.6, 0.9))),
+    rows=(
+        Row(-1, scores={"accuracy": (0.1, 0.2)}),
+        Row(0, scores={"accuracy": (0.8, None)}),
+        Row(1, scores={"accuracy": (0.6, 0.9)}),
+    ),
 )
 
 MARKDOWN = r"""### er\_200 \& co on toy\|x, seed 0
@@ -46,7 +50,9 @@ def test_several_runs_follow_each_other():
 
 
 def test_a_name_cannot_leave_its_line():
-    hostile = Run(learner="a\n\\input{x}", stream="s", tasks=(Task("\\x\n|"),), rows=(Row(0, score=(1,)),))
+    hostile = Run(
+        learner="a\n\\input{x}", stream="s", tasks=(Task("\\x\n|"),), rows=(Row(0, scores={"accuracy": (1,)}),)
+    )
     assert to_latex([hostile]).splitlines()[0].startswith("% a ")
     assert r"\textbackslash{}x | \\" in to_latex([hostile])
     assert len(to_markdown([hostile]).splitlines()) == 5

@@ -17,7 +17,7 @@ def run(*rows: Row, **fields: Any) -> Run:
 
 
 def row(after: int, *, end: bool = True) -> Row:
-    return Row(after, score=(0.5, 0.5, 0.5), task_end=end)
+    return Row(after, scores={"accuracy": (0.5, 0.5, 0.5)}, task_end=end)
 
 
 def test_task_ends_with_a_base_row() -> None:

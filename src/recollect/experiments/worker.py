@@ -113,7 +113,7 @@ def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
     rows = iter_run(learner, stream, job.folder, **_described(job))
     try:
         for row in rows:
-            tell(job, Report("row", row.step or 0, row.after, accuracy(row)))
+            tell(job, Report("row", row.step or 0, row.after, average(row)))
     except Exception as error:
         _fail(job, error, tell)
     else:
@@ -153,16 +153,16 @@ def record_config(job: Job) -> dict[str, Any]:
     return config if job.learner == job.learner_label else {"learner": job.learner, **config}
 
 
-def accuracy(row: Row) -> float | None:
-    """The mean score over the tasks learned so far, for the progress line.
+def average(row: Row) -> float | None:
+    """The mean score under the run's target over the tasks learned so far, for the progress line.
 
-    >>> accuracy(Row(0, correct=(9, 1), n=(10, 10))), accuracy(Row(1, score=(0.8, 0.6, 0.1)))
+    >>> average(Row(0, correct=(9, 1), n=(10, 10))), average(Row(1, scores={"f1": (0.8, 0.6, 0.1)}))
     (0.9, 0.7)
     """
     if row.after < 0:
         return None
     if row.correct is None or row.n is None:
-        parts = [score for score in (row.score or ())[: row.after + 1] if score is not None]
+        parts = [score for score in next(iter(row.scores.values()), ())[: row.after + 1] if score is not None]
     else:
         parts = [c / n for c, n in list(zip(row.correct, row.n, strict=True))[: row.after + 1] if c is not None and n]
     return sum(parts) / len(parts) if parts else None

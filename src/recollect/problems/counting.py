@@ -78,7 +78,7 @@ class Counting:
         )
         if counts is None:
             reason = "the learner gave no scores: every one is NaN"
-            return Row(moment.after, step=moment.step, task_end=moment.task_end, extra={"reason": reason})
+            return Row(moment.after, step=moment.step, task_end=moment.task_end, reason=reason)
         return self._as_row(counts, moment, plan)
 
     def _as_row(self, counts: Counts, moment: Moment, plan: Plan) -> Row:
@@ -95,11 +95,12 @@ class Counting:
                 tuple(c if c >= 0 else None for c in line) if there else ()
                 for line, there in zip(counts.restricted.tolist(), evaluated, strict=True)
             )
-        extra: dict[str, Any] = {}
+        errors: dict[str, tuple[int | None, ...]] = {}
         if self.question.grows:
-            extra["errors"] = {side: list(cells(getattr(counts, side)) or ()) for side in ("older", "own", "newer")}
+            errors = {side: cells(getattr(counts, side)) or () for side in ("older", "own", "newer")}
+        error = None
         if plan.subsample is not None:
-            extra["standard_error"] = standard_errors(counts.correct, counts.n, expected_sizes(self.stream))
+            error = standard_errors(counts.correct, counts.n, expected_sizes(self.stream))
         return Row(
             moment.after,
             step=moment.step,
@@ -108,7 +109,8 @@ class Counting:
             n=cells(counts.n),
             restricted=restricted,
             masked=cells(counts.masked),
-            extra=extra,
+            errors=errors,
+            standard_error=error,
         )
 
 
@@ -181,13 +183,13 @@ def expected_sizes(stream: Stream, columns: int | None = None, subsample: int | 
     return sizes
 
 
-def standard_errors(correct: Ints, n: Ints, sizes: Ints) -> list[float | None]:
+def standard_errors(correct: Ints, n: Ints, sizes: Ints) -> tuple[float | None, ...]:
     """The standard error of each subsampled accuracy, for n drawn of `sizes` without replacement.
 
     >>> standard_errors(np.array([5]), np.array([10]), np.array([10]))
-    [0.0]
+    (0.0,)
     >>> standard_errors(np.array([5, 0]), np.array([10, 0]), np.array([100, 9]))
-    [0.158114, None]
+    (0.158114, None)
     """
     errors: list[float | None] = []
     for right, drawn, size in zip(correct.tolist(), n.tolist(), sizes.tolist(), strict=True):
@@ -196,7 +198,7 @@ def standard_errors(correct: Ints, n: Ints, sizes: Ints) -> list[float | None]:
             continue
         p = right / drawn
         errors.append(round((p * (1 - p) / (drawn - 1) * (1 - drawn / size)) ** 0.5, 6))
-    return errors
+    return tuple(errors)
 
 
 def _count(marks: list[Marks], question: Question, with_restricted: bool) -> Counts:

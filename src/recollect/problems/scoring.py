@@ -7,9 +7,9 @@ the protocol: one concept's test samples in the data set's own order, as pyCLAD 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,14 +59,15 @@ class Scoring:
         T = len(self.stream.tasks)
         last = T if plan.columns == "all" or moment.current < 0 else moment.current + 1
         answers = [self._ask(learner, task, plan.subsample) for task in range(last)]
-        scores, reasons = self._values(self.target, answers)
-        others = {target.name: self._values(target, answers)[0] for target in self._others}
-        extra: dict[str, Any] = {"scores": {name: list(values) for name, values in others.items()}}
+        row = Row(moment.after, step=moment.step, task_end=moment.task_end)
         if answers and all(answer.reason == _NOT_LEARNED for answer in answers):
-            extra = {"reason": "the learner has learned nothing yet"}
-        elif reasons:
-            extra["reasons"] = reasons
-        return Row(moment.after, step=moment.step, task_end=moment.task_end, score=scores, extra=extra)
+            return replace(row, reason="the learner has learned nothing yet")
+        values = {target.name: self._values(target, answers) for target in (self.target, *self._others)}
+        return replace(
+            row,
+            scores={name: scores for name, (scores, _) in values.items()},
+            reasons={name: reasons for name, (_, reasons) in values.items() if reasons},
+        )
 
     @cached_property
     def _others(self) -> tuple[Target, ...]:

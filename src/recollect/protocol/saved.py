@@ -19,7 +19,7 @@ from recollect.protocol import checkpoint
 from recollect.protocol.loop import EVERYTHING, Place, examiner_of, planned, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
-from recollect.runs.run import Plan, Row, Run
+from recollect.runs.run import Measure, Plan, Row, Run
 from recollect.runs.seeds import derive
 from recollect.runs.store import RunFolder
 
@@ -89,7 +89,7 @@ def iter_run(
             for row, place in walk(learner, stream, examiner, derive(seed).stream, plan, start, test_batch, meter):
                 meter.start("save")
                 state = learner.state()
-                signed = replace(row, extra={**row.extra, "state": checkpoint.digest(state)})
+                signed = replace(row, state=checkpoint.digest(state))
                 saved.append(signed)
                 content = {
                     "made_for": made_for,
@@ -157,8 +157,11 @@ def describe(
 
 def _metric(stream: Stream, target: Target | str | None) -> dict[str, Any]:
     """What the scores of the run are."""
-    chosen = problem_of(stream.problem).target(target)
-    return {"metric": chosen.name, "unit": chosen.unit, "higher_is_better": chosen.higher_is_better}
+    problem = problem_of(stream.problem)
+    chosen = problem.target(target)
+    others = [Measure(one.name, one.unit, one.higher_is_better) for one in problem.targets if one.name != chosen.name]
+    own = {"metric": chosen.name, "unit": chosen.unit, "higher_is_better": chosen.higher_is_better}
+    return {**own, "targets": tuple(others)}
 
 
 def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:

@@ -67,7 +67,7 @@ def unscored(groups: Iterable[Group]) -> dict[str, str]:
     """The concepts that had no score somewhere, with the reasons that the rows give.
 
     >>> from recollect.runs import Row, Run, Task, group
-    >>> row = Row(0, score=(None,), extra={"reasons": {"a": "its test set holds normal samples only"}})
+    >>> row = Row(0, reasons={"accuracy": {"a": "its test set holds normal samples only"}})
     >>> unscored(group([Run(learner="naive", stream="toy", tasks=(Task("a"),), rows=(row,))]))
     {'a': 'its test set holds normal samples only'}
     """
@@ -76,11 +76,9 @@ def unscored(groups: Iterable[Group]) -> dict[str, str]:
         for run in group.runs:
             names = {task.name for task in run.tasks}
             for row in run.rows:
-                reasons = row.extra.get("reasons")
-                # Rows of other tools may hold anything under this name.
-                for name, reason in reasons.items() if isinstance(reasons, Mapping) else ():
+                for name, reason in row.reasons.get(run.metric, {}).items():
                     if name in names:
-                        found.setdefault(name, {})[str(reason)] = None
+                        found.setdefault(name, {})[reason] = None
     return {name: "; ".join(reasons) for name, reasons in found.items()}
 
 

@@ -127,16 +127,15 @@ def _notes(groups: Sequence[Group], words: Words) -> tuple[str, ...]:
     if words.is_concepts and len({tuple(task.name for task in run.tasks) for g in groups for run in g.runs}) > 1:
         notes.append(f"every seed has its own order of {words.tasks}: {words.task} 1 is the first of each seed's")
     others = dict.fromkeys(
-        name for run in (group.runs[0] for group in groups) for row in run.rows for name in _other_scores(row.extra)
+        name
+        for run in (group.runs[0] for group in groups)
+        for row in run.rows
+        for name in row.scores
+        if name != run.metric
     )
     if others:
         notes.append(f"the same evaluations gave other scores, shown with `--target`: {', '.join(others)}")
     return tuple(notes)
-
-
-def _other_scores(extra: Any) -> list[str]:
-    scores = extra.get("scores")
-    return list(scores) if isinstance(scores, dict) else []
 
 
 def _task_names(groups: Sequence[Group], words: Words) -> tuple[str, ...]:

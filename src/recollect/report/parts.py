@@ -86,7 +86,7 @@ def error_shares(group: Group) -> Errors | None:
     for place, run in enumerate(group.runs):
         sizes = [task.n_samples for task in run.tasks]
         for row in run.rows:
-            shares = _shares(row.extra.get("errors"), row.n or tuple(sizes), T)
+            shares = _shares(row.errors, row.n or tuple(sizes), T)
             if shares is None or not row.task_end or row.after < 0:
                 continue
             seen = row.after + 1

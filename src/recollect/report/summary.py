@@ -137,7 +137,8 @@ def stream_names(groups: Sequence[Group]) -> list[str]:
 
     >>> from recollect.runs import Row, Run, Task, group
     >>> def toy(kind):
-    ...     return Run(learner="naive", stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(.9,)),), scenario=kind)
+    ...     rows = (Row(0, scores={"accuracy": (.9,)}),)
+    ...     return Run(learner="naive", stream="toy", tasks=(Task("a"),), rows=rows, scenario=kind)
     >>> stream_names(group([toy("concept-aware"), toy("concept-agnostic")]))
     ['toy (concept-aware)', 'toy (concept-agnostic)']
     """

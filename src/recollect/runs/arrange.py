@@ -239,7 +239,7 @@ def _permuted(row: Row, order: Sequence[int]) -> Row:
 
     return replace(
         row,
-        score=moved(row.score),
+        scores={target: moved(values) or () for target, values in row.scores.items()},
         correct=moved(row.correct),
         n=moved(row.n),
         standard_error=moved(row.standard_error),
@@ -249,11 +249,11 @@ def _permuted(row: Row, order: Sequence[int]) -> Row:
 def _columns(rows: Sequence[Row], order: Sequence[int]) -> str:
     """Whether only tasks learned so far were evaluated."""
     future = [
-        row.score[j]
+        scores[j]
         for row in rows
-        if row.score
+        for scores in row.scores.values()
         for i, j in enumerate(order)
-        if i > row.after >= 0 and j < len(row.score)
+        if i > row.after >= 0 and j < len(scores)
     ]
     return "seen" if future and all(value is None for value in future) else "all"
 

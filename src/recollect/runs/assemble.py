@@ -39,6 +39,7 @@ def _build(run: Run, masked: bool) -> ScoreMatrix:
 
 def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
     layout = run.timeline
+    _refuse_other_targets(run)
     scores, correct, n = _cells(run, layout.rows, masked)
     untrained = None
     if layout.base is not None:
@@ -76,6 +77,13 @@ def _orientation(run: Run, layout: Timeline) -> Orientation:
     return "time_rows" if is_known or run.status != "imported" or None in layout.rows else "auto"
 
 
+def _refuse_other_targets(run: Run) -> None:
+    """Rows that have scores, and none of the target that is asked for, are not rows without scores."""
+    there = sorted({name for row in run.rows for name in row.scores})
+    if there and run.metric not in there and not any(row.correct for row in run.rows):
+        raise UsageError(f"its rows have scores of {', '.join(there)}, and none of {run.metric}, which it names.")
+
+
 def _place(run: Run) -> str:
     return "" if run.path is None else f" ({run.path})"
 
@@ -84,7 +92,7 @@ def _cells(run: Run, rows: Sequence[Row | None], masked: bool) -> tuple[Array, A
     """Scores, counts and test-set sizes of the rows, each (rows, T)."""
     T = run.T
     counts = [None if row is None else row.masked if masked else row.correct for row in rows]
-    scores = _block([None if row is None or masked else row.score for row in rows], T, "score")
+    scores = _block([None if row is None or masked else row.scores.get(run.metric) for row in rows], T, run.metric)
     correct = _block(counts, T, "correct")
     n = _block([None if row is None else row.n for row in rows], T, "n")
     sizes = _vector([task.n_samples for task in run.tasks], T, "n_samples")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.runs.run import Plan, Row, Run, Source, Task
-from recollect.runs.schema_1 import from_schema_1
+from recollect.runs.older import from_schema_1, lift_line, with_targets
+from recollect.runs.run import ACCURACY, Measure, Plan, Row, Run, Source, Task
 from recollect.runs.seeds import Seeds
 
 SCHEMA = 2
@@ -54,6 +54,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "metric": run.metric,
         "unit": run.unit,
         "higher_is_better": run.higher_is_better,
+        "targets": [asdict(target) for target in run.targets],
         "plan": _filled(asdict(run.plan)),
         "learned_at": None if run.learned_at is None else sorted(run.learned_at.items()),
         "created": run.created,
@@ -66,7 +67,8 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "notes": list(run.notes),
         "error": run.error,
     }
-    return {key: value for key, value in header.items() if value is not None and value != {} and value != []}
+    empty: tuple[Any, ...] = (None, {}, [])
+    return {key: value for key, value in header.items() if value not in empty or key == "targets"}
 
 
 def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = None) -> Run:
@@ -92,9 +94,10 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             online=stream.get("online"),
             experiment=_text_or_none(data.get("experiment")),
             seeds=None if seeds is None else Seeds(**seeds),
-            metric=_text(data.get("metric", "accuracy")),
+            metric=_text(data.get("metric", ACCURACY)),
             unit=data.get("unit", "fraction"),
             higher_is_better=bool(data.get("higher_is_better", True)),
+            targets=tuple(Measure(**target) for target in data.get("targets", ())),
             plan=_plan(data.get("plan")),
             learned_at=None if learned_at is None else {_whole(t): _whole(r) for t, r in learned_at},
             data_hash=_text_or_none(stream.get("data_hash")),
@@ -127,63 +130,79 @@ def lift(data: Any) -> dict[str, Any]:
         )
     for old in range(version, SCHEMA):
         data = _LIFT[old](data)
-    return dict(data)
+    return dict(data) if "targets" in data else with_targets(data)
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
     """One line of rows.jsonl.
 
-    >>> row_to_json(Row(0, step=100, score=(0.5, None)))
-    {'after': 0, 'step': 100, 'score': [0.5, None]}
+    >>> row_to_json(Row(0, step=100, scores={"accuracy": (0.5, None)}))
+    {'after': 0, 'step': 100, 'scores': {'accuracy': [0.5, None]}}
     """
     line: dict[str, Any] = {"after": row.after}
     if row.step is not None:
         line["step"] = row.step
     if not row.task_end:
         line["task_end"] = False
-    for key in ("score", "correct", "n", "masked", "joint"):
+    if row.scores:
+        line["scores"] = {name: [_finite(v, name) for v in values] for name, values in row.scores.items()}
+    for key in ("correct", "n", "masked", "joint", "standard_error"):
         values = getattr(row, key)
         if values is not None:
             line[key] = [_finite(value, key) for value in values]
     if row.restricted is not None:
         line["restricted"] = [list(counts) for counts in row.restricted]
-    if row.standard_error is not None:
-        line["standard_error"] = [_finite(value, "standard_error") for value in row.standard_error]
-    if row.name is not None:
-        line["name"] = row.name
-    if row.extra:
-        line["extra"] = dict(row.extra)
+    if row.errors:
+        line["errors"] = {side: [_finite(v, side) for v in counts] for side, counts in row.errors.items()}
+    if row.reasons:
+        line["reasons"] = {target: dict(reasons) for target, reasons in row.reasons.items()}
+    for key in ("reason", "state", "name"):
+        if getattr(row, key) is not None:
+            line[key] = getattr(row, key)
+    if row.notes:
+        line["notes"] = dict(row.notes)
     return line
 
 
-def row_from_json(line: Any) -> Row:
+def row_from_json(line: Any, metric: str) -> Row:
     """The row that `row_to_json` described; ValueError or TypeError if it is none.
 
+    `metric` is the run's own target: rows that were written before targets had names are lifted with it.
     This is the hot loop of reading a thousand runs: one look at the types of each list, no loop over values.
 
-    >>> row_from_json({"after": 0, "score": [0.5, None]}).score
-    (0.5, None)
+    >>> row_from_json({"after": 0, "scores": {"accuracy": [0.5, None]}}, "accuracy").scores
+    {'accuracy': (0.5, None)}
     """
     if type(line) is not dict or type(line.get("after")) is not int:
         raise ValueError('a row is an object with a whole number "after"')
+    if "score" in line or "extra" in line:
+        line = lift_line(line, metric)
     get = line.get
-    score, correct, n, masked, joint = get("score"), get("correct"), get("n"), get("masked"), get("joint")
-    restricted, step, extra = get("restricted"), get("step"), get("extra")
-    error = get("standard_error")
+    correct, n, masked, joint, error = get("correct"), get("n"), get("masked"), get("joint"), get("standard_error")
+    scores, errors, reasons = get("scores"), get("errors"), get("reasons")
+    restricted, step = get("restricted"), get("step")
     return Row(
         line["after"],
         None if step is None else _whole(step),
         get("task_end", True) is not False,
-        None if score is None else _tuple(score, "score", _NUMBERS),
+        {} if scores is None else {k: _tuple(v, k, _NUMBERS) for k, v in _mapping(scores).items()},
         None if correct is None else _tuple(correct, "correct", _COUNTS),
         None if n is None else _tuple(n, "n", _COUNTS),
         None if restricted is None else _table(restricted),
         None if masked is None else _tuple(masked, "masked", _COUNTS),
         None if joint is None else _tuple(joint, "joint", _NUMBERS),
-        {} if extra is None else _mapping(extra),
+        {} if errors is None else {k: _tuple(v, k, _COUNTS) for k, v in _mapping(errors).items()},
         None if error is None else _tuple(error, "standard_error", _NUMBERS),
+        {} if reasons is None else {k: _texts(v) for k, v in _mapping(reasons).items()},
+        _text_or_none(get("reason")),
+        _text_or_none(get("state")),
+        _mapping(get("notes")),
         _text_or_none(get("name")),
     )
+
+
+def _texts(values: Any) -> dict[str, str]:
+    return {name: _text(value) for name, value in _mapping(values).items()}
 
 
 def _tuple(values: Any, name: str, allowed: frozenset[type]) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ def to_csv(runs: Sequence[Run]) -> str:
     """A long table, a line a cell.
 
     >>> from recollect.runs import Row, Task
-    >>> run = Run(learner="er", stream="toy", seed=0, tasks=(Task("a"),), rows=(Row(0, score=(.9,)),))
+    >>> run = Run(learner="er", stream="toy", seed=0, tasks=(Task("a"),), rows=(Row(0, scores={"accuracy": (.9,)}),))
     >>> to_csv([run]).splitlines()[1]
     '0,er,toy,,0,accuracy,fraction,1,0,,1,0,a,,,,0.9,,,,'
     """

@@ -87,7 +87,8 @@ def _read_npz(path: Path) -> list[Run] | None:
 
 
 def _run(data: Any, path: Path) -> Run:
-    run = header_from_json(data, tuple(map(row_from_json, data["rows"])), path)
+    run = header_from_json(data, path=path)
+    run = replace(run, rows=tuple(row_from_json(row, run.metric) for row in data["rows"]))
     joint = data.get("joint_run")
     return run if joint is None else replace(run, joint_run=_run(joint, path))
 

@@ -59,7 +59,7 @@ def stack(runs: Sequence[Run]) -> Group:
     """Put the runs of one learner on one stream together; refuse anything else.
 
     >>> from recollect.runs import Row, Task
-    >>> seeds = [Run(learner="er", stream="toy", seed=s, tasks=(Task("a"),), rows=(Row(0, score=(.9,)),))
+    >>> seeds = [Run(learner="er", stream="toy", seed=s, tasks=(Task("a"),), rows=(Row(0, scores={"accuracy": (.9,)}),))
     ...          for s in (1, 0)]
     >>> stack(seeds).seeds, stack(seeds).matrix.lead
     ((0, 1), (2,))
@@ -99,7 +99,8 @@ def attach_joint(runs: Iterable[Run]) -> tuple[Run, ...]:
 
     >>> from recollect.runs import Row, Task
     >>> def toy(learner, score, role="contestant"):
-    ...     return Run(learner=learner, stream="toy", tasks=(Task("a"),), rows=(Row(0, score=(score,)),), role=role)
+    ...     rows = (Row(0, scores={"accuracy": (score,)}),)
+    ...     return Run(learner=learner, stream="toy", tasks=(Task("a"),), rows=rows, role=role)
     >>> er, joint = attach_joint([toy("er", .7), toy("all data", .9, role="joint")])
     >>> er.matrix.joint, joint.matrix.joint
     (array([[0.9]]), None)
@@ -125,7 +126,7 @@ def at_rows(group: Group, rows: Collection[int]) -> Group:
 
     >>> from recollect.runs import Row, Task
     >>> run = Run(learner="er", stream="toy", tasks=(Task("a"), Task("b")),
-    ...           rows=(Row(0, score=(.9, None)), Row(1, score=(.5, .8))))
+    ...           rows=(Row(0, scores={"accuracy": (.9, None)}), Row(1, scores={"accuracy": (.5, .8)})))
     >>> at_rows(stack([run]), {1}).matrix.R[0]
     array([[nan, nan],
            [0.5, 0.8]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,9 @@ def without(run: Run, names: Collection[str]) -> Run:
     the classes of a task that is left out would still be among the answers.
 
     >>> from recollect.runs import Row, Run, Task
+    >>> scores = [(.9, None, .5), (.8, None, .6), (.7, None, .9)]
     >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"), Task("b"), Task("c")), scenario="concept-aware",
-    ...           rows=(Row(0, score=(.9, None, .5)), Row(1, score=(.8, None, .6)), Row(2, score=(.7, None, .9))))
+    ...           rows=tuple(Row(k, scores={"accuracy": row}) for k, row in enumerate(scores)))
     >>> left = without(run, ["b"])
     >>> left.matrix.R.tolist(), left.matrix.learned_at.tolist()
     ([[0.9, 0.5], [0.8, 0.6], [0.7, 0.9]], [0, 2])
@@ -57,23 +58,23 @@ def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:
     def pick(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
         return None if values is None else tuple(values[place] if place < len(values) else None for place in kept)
 
-    extra = dict(row.extra)
-    if isinstance(extra.get("scores"), Mapping):
-        extra["scores"] = {name: list(pick(values) or ()) for name, values in extra["scores"].items()}
-    if isinstance(extra.get("reasons"), Mapping):
-        remaining = {names[place] for place in kept}
-        extra["reasons"] = {name: why for name, why in extra["reasons"].items() if name in remaining}
+    remaining = {names[place] for place in kept}
     after = sum(place <= row.after for place in kept) - 1
     return replace(
         row,
         after=after,
         # A row that follows concepts which are all left out is not the untrained one.
         task_end=row.task_end and (after >= 0 or row.after < 0),
-        score=pick(row.score),
+        scores={name: pick(values) or () for name, values in row.scores.items()},
         correct=pick(row.correct),
         n=pick(row.n),
         masked=pick(row.masked),
         restricted=None,
         joint=pick(row.joint),
-        extra=extra,
+        errors={side: pick(counts) or () for side, counts in row.errors.items()},
+        standard_error=pick(row.standard_error),
+        reasons={
+            target: {name: why for name, why in reasons.items() if name in remaining}
+            for target, reasons in row.reasons.items()
+        },
     )

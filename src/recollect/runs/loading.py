@@ -268,7 +268,7 @@ def _with_untrained(run: Run, given: Scores) -> Run:
     if len(scores) != run.T:
         raise UsageError(f"{run.name} has {run.T} tasks, and {len(scores)} untrained scores were given.")
     kept = tuple(row for row in run.rows if row is not run.timeline.base)
-    return replace(run, rows=(Row(-1, score=scores), *kept))
+    return replace(run, rows=(Row(-1, scores={run.metric: scores}), *kept))
 
 
 def _joint_run(run: Run, given: Scores) -> Run:
@@ -279,8 +279,8 @@ def _joint_run(run: Run, given: Scores) -> Run:
             raise UsageError(f"{given} holds {len(candidates)} runs, and {run.name} needs one, or one with its seed.")
         joint = (same_seed if len(same_seed) == 1 else candidates)[0]
     else:
-        rows = tuple(Row(i, score=_row_of_scores(row)) for i, row in enumerate(given))
-        joint = Run(learner="joint", stream=run.stream, tasks=run.tasks, rows=rows, unit="auto")
+        rows = tuple(Row(i, scores={run.metric: _row_of_scores(row)}) for i, row in enumerate(given))
+        joint = Run(learner="joint", stream=run.stream, tasks=run.tasks, rows=rows, unit="auto", metric=run.metric)
     if joint.T != run.T:
         raise UsageError(f"{run.name} has {run.T} tasks, and the joint learner's run has {joint.T}.")
     return joint

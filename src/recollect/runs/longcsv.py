@@ -59,7 +59,7 @@ def cells_of(run: Run) -> Iterator[dict[str, Any]]:
     for row in run.rows:
         moment = {"after": row.after, "step": row.step, "task_end": int(row.task_end)}
         for j, task in enumerate(tasks):
-            columns = {key: getattr(row, key) for key in _CELL}
+            columns = {"score": row.scores.get(run.metric), "correct": row.correct, "n": row.n, "joint": row.joint}
             cell = {key: c[j] for key, c in columns.items() if c is not None and j < len(c)}
             yield _known(common | moment | task | cell)
     if run.plan.rows is not None:
@@ -115,7 +115,7 @@ def _run(lines: list[tuple[int, Line]], path: Path) -> Run:
             Task(line["task"], _value(line, "n_classes", int), _value(line, "n_samples", int))
             for _, line in sorted(tasks.items())
         ),
-        rows=tuple(_row(cells, len(tasks)) for cells in rows.values()),
+        rows=tuple(_row(cells, len(tasks), first["metric"]) for cells in rows.values()),
         plan=Plan(tuple(sorted(set(range(len(tasks))) - unplanned)) if unplanned else None),
         learned_at={j: row for j, row in learned_at.items() if row is not None} or None,
         path=path,
@@ -123,18 +123,19 @@ def _run(lines: list[tuple[int, Line]], path: Path) -> Run:
     )
 
 
-def _row(cells: Mapping[int, Line], T: int) -> Row:
+def _row(cells: Mapping[int, Line], T: int, metric: str) -> Row:
     line = next(iter(cells.values()))
 
     def column(key: str, convert: Callable[[str], Any]) -> tuple[Any, ...] | None:
         values = tuple(_value(cells[j], key, convert) if j in cells else None for j in range(T))
         return None if all(value is None for value in values) else values
 
+    score = column("score", float)
     return Row(
         int(line["after"]),
         _value(line, "step", int),
         line["task_end"] != "0",
-        score=column("score", float),
+        scores={} if score is None else {metric: score},
         correct=column("correct", int),
         n=column("n", int),
         joint=column("joint", float),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from recollect.errors import UsageError
 from recollect.runs.codec import SCHEMA, header_from_json, row_from_json
-from recollect.runs.run import Row, Run
+from recollect.runs.run import ACCURACY, Row, Run
 from recollect.runs.seals import check_header, check_line
 
 HEADER = "run.json"
@@ -47,7 +47,8 @@ def read_run(path: Path | str) -> Run:
             raise UsageError(f"{header} is damaged: {error}. Restore the file, or remove the run's folder.") from None
     is_complete = told.get("status") in ("finished", "imported")
     try:
-        read = read_rows(f"{folder}/{ROWS}", may_be_torn=told.get("status") != "finished", sealed=is_sealed)
+        metric = str(told.get("metric", ACCURACY))
+        read = read_rows(f"{folder}/{ROWS}", metric, may_be_torn=told.get("status") != "finished", sealed=is_sealed)
     except FileNotFoundError:
         if told.get("status") == "finished":
             raise UsageError(_not_whole(folder, "there is no " + ROWS)) from None
@@ -64,19 +65,19 @@ def _not_whole(folder: str, why: str) -> str:
     return f"{folder} says that its run is complete, but {why}. Restore {ROWS}, or remove the folder and run again."
 
 
-def read_rows(path: Path | str, may_be_torn: bool = True, sealed: bool = True) -> ReadRows:
-    """The rows of a file; `sealed` says that every line has a seal.
+def read_rows(path: Path | str, metric: str, may_be_torn: bool = True, sealed: bool = True) -> ReadRows:
+    """The rows of a file of a run with this target; `sealed` says that every line has a seal.
 
     The last line may be torn and is then left out; damage before it is an error that names the line.
     """
     data = read_regular(path)
     try:
-        return _whole_rows(data, sealed)
+        return _whole_rows(data, metric, sealed)
     except (ValueError, TypeError, RecursionError):
-        return _rows_line_by_line(data, path, may_be_torn, sealed)
+        return _rows_line_by_line(data, path, metric, may_be_torn, sealed)
 
 
-def _whole_rows(data: bytes, sealed: bool) -> ReadRows:
+def _whole_rows(data: bytes, metric: str, sealed: bool) -> ReadRows:
     """The rows of a file without any flaw; ValueError or TypeError if there is one."""
     lines = data.split(b"\n")
     if lines.pop():
@@ -89,11 +90,11 @@ def _whole_rows(data: bytes, sealed: bool) -> ReadRows:
         values, end = _parse(text)
         if end != len(text):
             raise ValueError("more than one value in a line")
-        rows.append(row_from_json(values))
+        rows.append(row_from_json(values, metric))
     return ReadRows(tuple(rows), len(data), seal)
 
 
-def _rows_line_by_line(data: bytes, path: Path | str, may_be_torn: bool, sealed: bool) -> ReadRows:
+def _rows_line_by_line(data: bytes, path: Path | str, metric: str, may_be_torn: bool, sealed: bool) -> ReadRows:
     ends = data.endswith(b"\n")
     lines = data.split(b"\n")
     if not lines[-1]:
@@ -114,7 +115,7 @@ def _rows_line_by_line(data: bytes, path: Path | str, may_be_torn: bool, sealed:
             continue
         try:
             seal = check_line(line, seal, sealed)
-            rows.append(row_from_json(values))
+            rows.append(row_from_json(values, metric))
         except (ValueError, TypeError) as error:
             raise UsageError(_damage(path, number, error)) from None
         good += len(line) + 1

@@ -97,7 +97,7 @@ class Recorder:
         )
         self._folder = RunFolder.open(path, run)
         self._names = {task.name: j for j, task in enumerate(run.tasks)}
-        self._unit = run.unit
+        self._unit, self._metric = run.unit, run.metric
         self._done = {row_place(row): row for row in self._folder.rows}
         self._open: _OpenRow | None = None
 
@@ -137,7 +137,7 @@ class Recorder:
         row = _OpenRow(operator.index(after), None if step is None else operator.index(step), task_end)
         done = self._done.get(row.place)
         if done is not None:
-            if _Cell.at(done, j) != cell:
+            if _Cell.at(done, j, self._metric) != cell:
                 raise UsageError(
                     f"The row after task {row.after} is finished and on disk; its score on task {j} cannot be"
                     " changed or added. Skip finished rows with is_done(after), or record in a new folder."
@@ -150,10 +150,10 @@ class Recorder:
         if before != cell:
             raise UsageError(f"After task {row.after}, the score on task {j} is {before}; now {cell} came.")
 
-    def end_row(self, **extra: Any) -> None:
+    def end_row(self, **notes: Any) -> None:
         """Put the row on disk now, with anything that should stand beside it (timings, ...)."""
         if self._open is not None:
-            row = self._open.as_row(extra)
+            row = self._open.as_row(self._metric, notes)
             self._open = None
             self._folder.append(row)
             self._done[row_place(row)] = row
@@ -216,8 +216,8 @@ class _Cell(tuple[float | None, int | None, int | None]):
         return cls((value, *(None if count is None else operator.index(count) for count in (correct, n))))
 
     @classmethod
-    def at(cls, row: Row, j: int) -> Self:
-        columns = (row.score, row.correct, row.n)
+    def at(cls, row: Row, j: int, metric: str) -> Self:
+        columns = (row.scores.get(metric), row.correct, row.n)
         return cls(None if column is None or j >= len(column) else column[j] for column in columns)
 
     def __str__(self) -> str:
@@ -233,12 +233,13 @@ class _OpenRow:
         self.place = row_place(Row(after, step, task_end))
         self.cells: dict[int, _Cell] = {}
 
-    def as_row(self, extra: dict[str, Any] | None = None) -> Row:
+    def as_row(self, metric: str, notes: dict[str, Any]) -> Row:
         width = max(self.cells, default=-1) + 1
         empty = _Cell((None, None, None))
         columns = list(zip(*(self.cells.get(j, empty) for j in range(width)), strict=True)) or [()] * 3
         score, correct, n = (column if any(value is not None for value in column) else None for column in columns)
-        return Row(self.after, self.step, self.task_end, score, correct, n, extra=extra or {})
+        scores = {} if score is None else {metric: score}
+        return Row(self.after, self.step, self.task_end, scores, correct, n, notes=notes)
 
 
 def as_tasks(tasks: int | Sequence[str | Task]) -> tuple[Task, ...]:

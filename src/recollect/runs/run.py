@@ -17,6 +17,8 @@ from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.seeds import Seeds
 from recollect.runs.timeline import Timeline, timeline_of
 
+# What runs are scored by unless they say otherwise.
+ACCURACY = "accuracy"
 _WHOLE = int | np.integer
 # Which problem has which scenario: a run that does not name its problem has that of its scenario.
 SCENARIOS: dict[str | None, str] = {
@@ -31,7 +33,6 @@ SCENARIOS: dict[str | None, str] = {
 STATUSES = ("running", "finished", "failed", "imported")
 ROLES = ("contestant", "reference", "joint", "floor")
 UNITS = ("fraction", "percent", "raw", "auto")
-_FRACTIONS = ("roc_auc", "average_precision", "f1")
 
 
 @dataclass(frozen=True)
@@ -51,30 +52,54 @@ class Task:
     held_out: bool = False
 
 
+Scores = tuple[float | None, ...]
+Counts = tuple[int | None, ...]
+
+
 @dataclass(frozen=True)
 class Row:
-    """One evaluation of the learner. A value per task; None (or a tuple that ends early) is "not evaluated".
+    """One evaluation of the learner. One value per task; None (or a tuple that ends early) is "not evaluated".
 
-    `after` is the index of the last task learned, -1 before any training. A row with `task_end=False` was
-    evaluated inside the task that comes after `after`. `correct` and `n` are counts; where they are given
-    the score is their ratio, and `n` may be left out if the tasks say their `n_samples`.
-    `restricted[j][m]` counts what is right on task j when only classes of tasks up to m may be answered;
-    `masked[j]` when only those of task j may. `joint` holds the joint learner's scores of this row, in
-    the unit of `score`. `standard_error` is that of each score, `name` what the row is called where rows are versions.
+    The moment: `after` is the index of the last task learned, -1 before any training; `step` counts the samples
+    presented; a row with `task_end=False` was evaluated inside the task that comes after `after`.
+
+    `scores` holds the values of each target by its name, in the unit that the run says. Where answers are counted the
+    score is the ratio of `correct` and `n`, and `n` may be left out if the tasks say their `n_samples`.
+    `restricted[j][m]` counts what is right on task j when only classes of tasks up to m may be answered; `masked[j]`
+    when only those of task j may; `errors` counts the wrong answers by where they went ("older", "own", "newer").
+    `standard_error` is that of each score under the run's own target. `joint` holds the joint learner's scores of
+    this row under the run's own target.
+
+    `reasons[target][task]` says why a score is absent, `reason` why the whole row is. `state` is the digest of the
+    learner's state. `notes` are whatever the recorder wanted to keep beside it; nothing is computed from them.
+    `name` is what the row is called where rows are versions of a model.
     """
 
     after: int
     step: int | None = None
     task_end: bool = True
-    score: tuple[float | None, ...] | None = None
-    correct: tuple[int | None, ...] | None = None
-    n: tuple[int | None, ...] | None = None
-    restricted: tuple[tuple[int | None, ...], ...] | None = None
-    masked: tuple[int | None, ...] | None = None
-    joint: tuple[float | None, ...] | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    standard_error: tuple[float | None, ...] | None = None
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    correct: Counts | None = None
+    n: Counts | None = None
+    restricted: tuple[Counts, ...] | None = None
+    masked: Counts | None = None
+    joint: Scores | None = None
+    errors: Mapping[str, Counts] = field(default_factory=dict)
+    standard_error: Scores | None = None
+    reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    reason: str | None = None
+    state: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the scores of one target are: their unit and which way is better."""
+
+    name: str
+    unit: str = "fraction"
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -122,8 +147,9 @@ class Plan:
 class Run:
     """One learner on one stream with one seed, from a run folder, a matrix file or another tool's file.
 
-    `unit` tells how `Row.score` and `Row.joint` are written ("fraction", "percent", "raw" for scores that
-    are no proportions, "auto" to look); the matrix is always in fractions. `learned_at` maps a task to
+    `metric` is the target that the run is scored by, `unit` tells how its scores are written ("fraction", "percent",
+    "raw" for scores that are no proportions, "auto" to look); the matrix is always in fractions. `targets` says the
+    same of the further targets that the rows have scores of (see `with_metric`). `learned_at` maps a task to
     the row after which it has been learned, for streams whose rows are not task ends; rows are then
     counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
     stream (see `attach_joint`). `problem` names what was asked (`recollect.problems`); by default the
@@ -153,9 +179,10 @@ class Run:
     online: bool | None = None
     experiment: str | None = None
     seeds: Seeds | None = None
-    metric: str = "accuracy"
+    metric: str = ACCURACY
     unit: str = "fraction"
     higher_is_better: bool = True
+    targets: tuple[Measure, ...] = ()
     plan: Plan = Plan()
     learned_at: Mapping[int, int] | None = None
     data_hash: str | None = None
@@ -223,25 +250,42 @@ class Run:
         """Which stream this was up to the class order that the seed chose: what seeds are grouped by."""
         return _fingerprint.family(self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash)
 
-    def with_metric(self, metric: str) -> Run:
-        """The same run under another of the scores that its evaluations gave.
+    @property
+    def measure(self) -> Measure:
+        """What the run's scores are."""
+        return Measure(self.metric, self.unit, self.higher_is_better)
 
-        >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"),), metric="roc_auc",
-        ...           rows=(Row(0, score=(0.9,), extra={"scores": {"f1": [0.5]}}),))
+    def with_metric(self, metric: str) -> Run:
+        """The same run under another of the targets that its evaluations gave.
+
+        >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"),), metric="roc_auc", targets=(Measure("f1"),),
+        ...           rows=(Row(0, scores={"roc_auc": (0.9,), "f1": (0.5,)}),))
         >>> run.with_metric("f1").matrix.R
         array([[0.5]])
         """
         if metric == self.metric:
             return self
-        beside = [
-            row.extra.get("scores", {}) for row in self.rows if row.score is not None and "reason" not in row.extra
-        ]
-        if not beside or not all(metric in scores for scores in beside):
-            there = sorted({name for scores in beside for name in scores} | {self.metric})
+        given = [row.scores for row in self.rows if row.scores and row.reason is None]
+        if not given or not all(metric in scores for scores in given):
+            there = sorted({name for scores in given for name in scores} | {self.metric})
             raise UsageError(f"The run {self.name} has no scores {metric!r}; it has {', '.join(there)}.")
-        rows = tuple(_under(row, self.metric, metric) for row in self.rows)
-        # A score of the user's own may be any number; those that are recorded beside it are fractions.
-        return replace(self, metric=metric, rows=rows, unit="fraction" if metric in _FRACTIONS else "raw")
+        others = {target.name: target for target in (*self.targets, self.measure)}
+        measure = others.pop(metric, Measure(metric, "raw"))
+        joint = self.joint_run
+        return replace(
+            self,
+            metric=metric,
+            unit=measure.unit,
+            higher_is_better=measure.higher_is_better,
+            targets=tuple(others.values()),
+            # The joint learner's scores in a row are of the other target.
+            rows=tuple(row if row.joint is None else replace(row, joint=None) for row in self.rows),
+            joint_run=joint.with_metric(metric) if joint is not None and joint.has_target(metric) else None,
+        )
+
+    def has_target(self, name: str) -> bool:
+        """Whether the run has scores of this target."""
+        return name == self.metric or any(name in row.scores for row in self.rows)
 
     def __post_init__(self) -> None:
         if self.scenario is not None and self.scenario not in SCENARIOS:
@@ -256,15 +300,6 @@ class Run:
             raise _not_one_of("unit", self.unit, UNITS)
         if self.plan.columns not in ("all", "seen"):
             raise _not_one_of("plan's columns", self.plan.columns, ("all", "seen"))
-
-
-def _under(row: Row, old: str, new: str) -> Row:
-    """The row with another of its scores in front; a row without any stays as it is."""
-    scores = row.extra.get("scores", {})
-    if new not in scores:
-        return row
-    others = {name: values for name, values in scores.items() if name != new}
-    return replace(row, score=tuple(scores[new]), extra={**row.extra, "scores": {**others, old: list(row.score or ())}})
 
 
 def _not_one_of(word: str, value: object, allowed: tuple[str, ...]) -> UsageError:

@@ -25,7 +25,7 @@ def save(runs: Iterable[Run], root: Path | str) -> list[Path]:
 
     >>> import tempfile
     >>> from recollect.runs import Task
-    >>> run = Run(learner="er", stream="toy", seed=3, tasks=(Task("a"),), rows=(Row(0, score=(.9,)),))
+    >>> run = Run(learner="er", stream="toy", seed=3, tasks=(Task("a"),), rows=(Row(0, scores={"accuracy": (.9,)}),))
     >>> save([run], tempfile.mkdtemp())[0].name
     'er-toy-seed3'
     """

@@ -38,7 +38,7 @@ class RunFolder:
     >>> folder = Path(tempfile.mkdtemp()) / "er-toy-0"
     >>> planned = Run(learner="er", stream="toy", seed=0, tasks=(Task("a"), Task("b")), rows=())
     >>> with RunFolder.open(folder, planned) as run:
-    ...     run.append(Row(0, score=(0.9, 0.1)))
+    ...     run.append(Row(0, scores={"accuracy": (0.9, 0.1)}))
     >>> with RunFolder.open(folder, planned) as run:
     ...     [row.after for row in run.rows], run.finished
     ([0], False)
@@ -85,9 +85,9 @@ class RunFolder:
                 lock.release()
                 return cls(path, there, None, -1)
             opened = replace(there, status="running", error=None)
-            _seal_rows(path, there.rows)
+            _seal_rows(path, there)
             _write_header(path, opened)
-            return cls(path, opened, lock, *_open_rows(path))
+            return cls(path, opened, lock, *_open_rows(path, run.metric))
         if (path / ROWS).exists():
             raise UsageError(
                 f"{path} has a {ROWS} but no {HEADER}, so it cannot be told what run it was."
@@ -95,7 +95,7 @@ class RunFolder:
             )
         opened = replace(run, rows=(), status="running", created=run.created or now(), path=path)
         _write_header(path, opened)
-        return cls(path, opened, lock, *_open_rows(path))
+        return cls(path, opened, lock, *_open_rows(path, run.metric))
 
     @property
     def run(self) -> Run:
@@ -134,7 +134,7 @@ class RunFolder:
             filled = [k for k, line in enumerate(lines) if line.strip()]
             os.ftruncate(self._handle, sum(map(len, lines[: filled[count]])))
             os.fsync(self._handle)
-        self._seal = read_rows(self.path / ROWS).seal
+        self._seal = read_rows(self.path / ROWS, self._run.metric).seal
         del self._rows[count:]
 
     def update(self, **fields: Any) -> None:
@@ -229,10 +229,10 @@ def check_row(run: Run, row: Row, last: Row | None) -> None:
             f"Rows are recorded in the order of time: after = {last.after} is there already and"
             f" after = {row.after} cannot follow it."
         )
-    for name in ("score", "correct", "n", "masked", "joint", "restricted"):
-        values = getattr(row, name)
+    lists = {name: getattr(row, name) for name in ("correct", "n", "masked", "joint", "restricted", "standard_error")}
+    for name, values in (*lists.items(), *row.scores.items(), *row.errors.items()):
         if values is not None and len(values) > T:
-            raise UsageError(f"A row has at most one {name} a task ({T}); got {len(values)}.")
+            raise UsageError(f"A row has at most one value of {name} per task ({T}); got {len(values)}.")
     sizes = row.n if row.n is not None else tuple(task.n_samples for task in run.tasks)
     for name in ("correct", "masked"):
         for j, count in enumerate(getattr(row, name) or ()):
@@ -272,10 +272,10 @@ def sealed_header(run: Run, seal: str) -> bytes:
     return seal_header((json.dumps(content, allow_nan=False, ensure_ascii=False, indent=1) + "\n").encode())
 
 
-def _seal_rows(path: Path, rows: Sequence[Row]) -> None:
+def _seal_rows(path: Path, run: Run) -> None:
     """Give the rows of a record of schema 1 their seals, before its header says that they have them."""
-    if rows and not read_rows(path / ROWS, sealed=False).seal:
-        write_atomic(path / ROWS, sealed_rows(rows)[0])
+    if run.rows and not read_rows(path / ROWS, run.metric, sealed=False).seal:
+        write_atomic(path / ROWS, sealed_rows(run.rows)[0])
 
 
 def _write_header(path: Path, run: Run, seal: str = "") -> None:
@@ -289,11 +289,11 @@ def _write_header(path: Path, run: Run, seal: str = "") -> None:
     write_atomic(path / HEADER, data)
 
 
-def _open_rows(path: Path) -> tuple[int, str]:
+def _open_rows(path: Path, metric: str) -> tuple[int, str]:
     """Open rows.jsonl for appending, its torn last line cut off; the last seal in it."""
     place = path / ROWS
     with writing(place):
-        _, good, seal = read_rows(place) if os.path.lexists(place) else ((), 0, "")
+        _, good, seal = read_rows(place, metric) if os.path.lexists(place) else ((), 0, "")
         handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             size = os.fstat(handle).st_size

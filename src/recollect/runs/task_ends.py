@@ -26,7 +26,7 @@ def at_task_ends(run: Run) -> Run:
     """The run with one row a concept, that after which it had been learned.
 
     >>> from recollect.runs import Row, Run, Task
-    >>> rows = tuple(Row(k - 1, step=k, task_end=False, score=(k / 10, .5)) for k in range(1, 4))
+    >>> rows = tuple(Row(k - 1, step=k, task_end=False, scores={"accuracy": (k / 10, .5)}) for k in range(1, 4))
     >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"), Task("b")), rows=rows, learned_at={0: 0, 1: 2})
     >>> at_task_ends(run).matrix.R.tolist()
     [[0.1, 0.5], [0.3, 0.5]]

@@ -72,7 +72,7 @@ def test_a_tensor_printed_on_a_line_of_its_own(tmp_path, same):
 def test_evaluations_inside_training_are_rows_but_no_task_ends(fixtures):
     (run,) = avalanche.read(fixtures / "avalanche" / "eval_in_training" / "all_metrics.json")
     assert [row.after for row in run.rows] == [-1, -1, 0, 0, 1, 1, 2, 2, 3, 3, 4]
-    assert [row.extra["iteration"] for row in run.rows if row.task_end] == [0, 34, 70, 104, 138, 172]
+    assert [row.notes["iteration"] for row in run.rows if row.task_end] == [0, 34, 70, 104, 138, 172]
 
 
 def test_iterations_that_do_not_tell_the_ends_are_refused(tmp_path):

@@ -113,7 +113,7 @@ def test_few_small_experiences_are_told_by_evaluations_of_what_was_learned(read,
 def test_a_phase_cut_off_is_not_learned(read, text):
     run = read(text)
     assert [row.after for row in run.rows if row.task_end] == [0, 1]
-    assert [row.score[:2] for row in run.rows if row.task_end][1] == (0.5, 0.8)
+    assert [row.scores["accuracy"][:2] for row in run.rows if row.task_end][1] == (0.5, 0.8)
     assert any("2 of 3 experiences were learned" in note for note in run.notes)
 
 
@@ -140,7 +140,7 @@ def test_several_experiences_a_phase_that_are_the_evaluated_ones_are_learned_in_
 def test_a_stream_gone_through_again_and_again_is_learned_once(read, same):
     run = read(log_of([range(2)] * 3, [{0: 0.5, 1: 0.6}, {0: 0.6, 1: 0.7}, {0: 0.7, 1: 0.8}]))
     assert [(row.after, row.task_end) for row in run.rows] == [(1, True), (1, False), (1, False)]
-    assert run.rows[0].score == (0.5, 0.6)
+    assert run.rows[0].scores["accuracy"] == (0.5, 0.6)
 
 
 @pytest.mark.parametrize(

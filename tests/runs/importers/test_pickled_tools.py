@@ -82,7 +82,7 @@ def test_vandeven_contexts_in_the_order_of_numbers(fixtures, same):
     same(run.matrix.R[run.matrix.learned_at], expected)
     assert [task.name for task in run.tasks][1::8] == ["context 2", "context 10"]
     assert [(row.after, row.task_end) for row in run.rows][:2] == [(-1, False), (0, True)]
-    assert run.rows[0].extra == {"iteration": 500}
+    assert run.rows[0].notes == {"iteration": 500}
     assert (run.stream, run.scenario) == ("splitMNIST11", "class-incremental")
 
 
@@ -90,7 +90,7 @@ def test_vandeven_a_task_free_stream_has_one_end(tmp_path, same):
     results = {"acc per context": {"context 1": [0.1, 0.9], "context 2": [0.0, 0.8]}, "x_context": [2, 2]}
     (run,) = vandeven.read(save(tmp_path / "dict.pkl", results))
     assert [row.task_end for row in run.rows] == [False, True]
-    same(run.rows[0].score, [0.1, 0.0])
+    same(run.rows[0].scores["accuracy"], [0.1, 0.0])
 
 
 @pytest.mark.parametrize(

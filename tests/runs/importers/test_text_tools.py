@@ -108,7 +108,7 @@ def test_l2metrics_experiences_of_a_block_may_alternate(tmp_path, same):
         (tmp_path / "run" / "w" / name / "data-log.tsv").write_text(header + lines)
     (run,) = l2metrics.read(tmp_path / "run")
     assert [row.after for row in run.rows] == [1]
-    same(run.rows[0].score, [20.0, 0.0])
+    same(run.rows[0].scores["performance"], [20.0, 0.0])
 
 
 def test_l2metrics_an_expert_beside_a_run_is_left_out_and_said(fixtures, tmp_path):

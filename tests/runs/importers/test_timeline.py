@@ -4,7 +4,7 @@ from recollect.runs.importers.timeline import Evaluated, Learned, lay_out
 
 
 def places(events):
-    return [(row.after, row.task_end, row.score) for row in lay_out(events).rows]
+    return [(row.after, row.task_end, row.scores["accuracy"]) for row in lay_out(events).rows]
 
 
 def test_a_task_learned_again_gives_rows_that_are_no_ends():
@@ -21,13 +21,13 @@ def test_a_task_learned_again_gives_rows_that_are_no_ends():
 
 def test_the_same_evaluation_twice_the_last_counts():
     line = lay_out([Learned("a"), Evaluated({"a": 0.1}), Evaluated({"a": 0.9})])
-    assert [row.score for row in line.rows] == [(0.9,)]
+    assert [row.scores["accuracy"] for row in line.rows] == [(0.9,)]
     assert "the last counts" in line.notes[0]
 
 
 def test_an_evaluation_in_parts_is_one_row():
     line = lay_out([Learned("a"), Evaluated({"a": 0.1}), Evaluated({"b": 0.9})])
-    assert [row.score for row in line.rows] == [(0.1, 0.9)]
+    assert [row.scores["accuracy"] for row in line.rows] == [(0.1, 0.9)]
     assert (line.tasks, line.learned, line.notes) == (("a", "b"), 1, ())
 
 

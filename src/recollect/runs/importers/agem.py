@@ -17,7 +17,7 @@ from recollect.runs.importers.build import (
 )
 from recollect.runs.importers.files import cannot_read
 from recollect.runs.importers.pickles import array_of, load_dict, may_hold
-from recollect.runs.run import Row, Run
+from recollect.runs.run import ACCURACY, Row, Run
 from recollect.runs.safe_pickle import load
 
 NAME = "agem"
@@ -63,7 +63,7 @@ def read(path: Path) -> list[Run]:
     for index, end in enumerate(ends):
         rows: list[Row] = []
         for i, block in enumerate(every[index]):
-            rows += [Row(i - 1, task_end=False, score=_inside(row, i, end)) for row in block[:-1]]
+            rows += [Row(i - 1, task_end=False, scores={ACCURACY: _inside(row, i, end)}) for row in block[:-1]]
             rows.append(task_rows(end)[i])
         made.append(
             make_run(

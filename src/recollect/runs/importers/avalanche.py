@@ -35,7 +35,7 @@ from recollect.runs.importers.files import (
     read_text,
 )
 from recollect.runs.importers.timeline import Evaluated, Learned, lay_out
-from recollect.runs.run import Row, Run
+from recollect.runs.run import ACCURACY, Row, Run
 
 SUMMARY = "Avalanche: eval_results.csv, the text log, get_all_metrics() as JSON, or metrics as JSON lines"
 
@@ -212,7 +212,7 @@ def _from_json(path: Path, metrics: Any, wanted: str) -> Run:
     for x in moments:
         after = ends.get(x, after)
         score = tuple(column.get(x) for column in cells)
-        rows.append(Row(after, task_end=x in ends or x == 0, score=score, extra={"iteration": x}))
+        rows.append(Row(after, task_end=x in ends or x == 0, scores={ACCURACY: score}, notes={"iteration": x}))
     notes = [
         "experiences are taken to have been learned in the order of their numbers: the metrics do not say it",
         f"{len(ends)} of {len(moments)} moments of evaluation are ends of experiences; x counts iterations",

@@ -49,9 +49,9 @@ def read(path: Path, *, metric: str = "accuracy") -> list[Run]:
     untrained = _untrained(path, results, T, blank=future is not None)
     raw = metric.lower() in _LOWER_IS_BETTER
     learner, stream, increment = _names(path)
-    rows = [] if untrained is None else [Row(-1, score=untrained)]
+    rows = [] if untrained is None else [Row(-1, scores={metric: untrained})]
     for i, row in enumerate(matrix):
-        rows.append(Row(i, score=tuple(row), joint=None if joint is None else tuple(joint[i])))
+        rows.append(Row(i, scores={metric: tuple(row)}, joint=None if joint is None else tuple(joint[i])))
     run = make_run(
         path,
         NAME,

@@ -6,14 +6,14 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.run import Plan, Row, Run, Source, Task
+from recollect.runs.run import ACCURACY, Plan, Row, Run, Source, Task
 
 MAX_TASKS = 10_000
 MAX_CELLS = 5_000_000
@@ -98,10 +98,10 @@ def blank_future_zeros(matrices: Sequence[Matrix], tool: str) -> tuple[list[Matr
     return blanked, f"every score on a future task is 0, which {tool} writes for 'not evaluated': left empty"
 
 
-def task_rows(matrix: Matrix, untrained: Sequence[Score] | None = None) -> tuple[Row, ...]:
+def task_rows(matrix: Matrix, untrained: Sequence[Score] | None = None, metric: str = ACCURACY) -> tuple[Row, ...]:
     """Row i of the matrix as the evaluation after task i, after the untrained row if there is one."""
-    first = () if untrained is None else (Row(-1, score=tuple(untrained)),)
-    return first + tuple(Row(i, score=tuple(row)) for i, row in enumerate(matrix))
+    first = () if untrained is None else (Row(-1, scores={metric: tuple(untrained)}),)
+    return first + tuple(Row(i, scores={metric: tuple(row)}) for i, row in enumerate(matrix))
 
 
 def named(names: Sequence[object] | int, n_classes: Sequence[int] | None = None) -> tuple[Task, ...]:
@@ -149,7 +149,7 @@ def make_run(
     seed: int | None = None,
     notes: Sequence[str | None] = (),
     scenario: str | None = None,
-    metric: str = "accuracy",
+    metric: str = ACCURACY,
     higher_is_better: bool = True,
     seen_only: bool = False,
     complete: bool = True,
@@ -167,17 +167,20 @@ def make_run(
     are there are all that was planned; otherwise one is expected after every task.
     """
     check_size(path, tool, len(rows), len(tasks))
-    if not any(cell is not None for row in rows for cell in (*(row.score or ()), *(row.correct or ()))):
+    if not any(
+        cell is not None for row in rows for values in (*row.scores.values(), row.correct or ()) for cell in values
+    ):
         raise cannot_read(path, tool, "it holds no score at all.")
+    called = in_words(metric, 200)
     ends = tuple(sorted({row.after for row in rows if row.task_end and row.after >= 0}))
     return Run(
         learner=in_words(learner, 200) or "unknown",
         stream=in_words(stream, 200) or "unknown",
         tasks=tuple(tasks),
-        rows=tuple(rows),
+        rows=tuple(rows) if called == metric else tuple(_renamed(row, metric, called) for row in rows),
         seed=seed,
         unit=unit,
-        metric=in_words(metric, 200),
+        metric=called,
         problem=problem,
         role=role,
         scenario=scenario,
@@ -189,6 +192,10 @@ def make_run(
         notes=tuple(in_words(note, 500) for note in notes if note),
         path=path,
     )
+
+
+def _renamed(row: Row, old: str, new: str) -> Row:
+    return replace(row, scores={new if name == old else name: values for name, values in row.scores.items()})
 
 
 def check_size(path: Path, tool: str, rows: int, tasks: int, runs: int = 1) -> None:

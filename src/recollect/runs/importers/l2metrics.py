@@ -95,7 +95,7 @@ def _read(folder: Path, logs: list[Path], metric: str | None) -> Run | None:
     events = list(_events(experiences))
     if not any(isinstance(event, Evaluated) for event in events):
         return None
-    line = lay_out(events)
+    line = lay_out(events, column)
     if not line.learned:
         raise cannot_read(folder, NAME, "it has no training blocks: no task was ever learned.")
     check_size(folder, NAME, len(line.rows), len(line.tasks))

@@ -20,7 +20,7 @@ from recollect.runs.importers.files import (
     read_text,
 )
 from recollect.runs.importers.literals import NotALiteral, parse
-from recollect.runs.run import Row, Run
+from recollect.runs.run import ACCURACY, Row, Run
 
 NAME = "mammoth"
 SUMMARY = "Mammoth: logs.pyd (a results folder too), or stderr with 'Raw accuracy values' (Domain-IL)"
@@ -129,7 +129,7 @@ def _rows(path: Path, place: int, matrix: Matrix, widths: list[int], joint: bool
     """Rows by how many tasks they hold: row i holds i + 1; an evaluation inside a task repeats a width."""
     T = widths[-1]
     if joint:
-        return [Row(T - 1, score=tuple(matrix[0]))], ["a joint run: one evaluation, after all tasks"]
+        return [Row(T - 1, scores={ACCURACY: tuple(matrix[0])})], ["a joint run: one evaluation, after all tasks"]
     if sorted(widths) != widths or sorted(set(widths)) != list(range(1, T + 1)):
         raise cannot_read(
             path,
@@ -140,7 +140,7 @@ def _rows(path: Path, place: int, matrix: Matrix, widths: list[int], joint: bool
     rows = []
     for i, width in enumerate(widths):
         ends = i + 1 == len(widths) or widths[i + 1] != width
-        rows.append(Row(width - 1 if ends else width - 2, task_end=ends, score=tuple(matrix[i])))
+        rows.append(Row(width - 1 if ends else width - 2, task_end=ends, scores={ACCURACY: tuple(matrix[i])}))
     inside = len(rows) - T
     return rows, [f"{inside} evaluations lie inside tasks (--eval_epochs)"] if inside else []
 
@@ -191,7 +191,7 @@ def _stderr_run(
         scores: list[Score] = entry[2] if twin else entry[1]
         if len(scores) != tasks:
             raise cannot_read(path, NAME, f"after {tasks} tasks there are {len(scores)} raw accuracies.")
-        rows.append(Row(tasks - 1, score=tuple(scores)))
+        rows.append(Row(tasks - 1, scores={ACCURACY: tuple(scores)}))
     setting = "task-il" if twin else next(iter(entries.values()))[0].lower()
     notes = ["read from stderr"]
     if skipped:

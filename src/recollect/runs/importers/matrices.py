@@ -118,7 +118,7 @@ def runs_of(
         moments = [
             Row(
                 row.after,
-                score=row.score,
+                scores=row.scores,
                 step=None if steps is None or row.after < 0 else steps[row.after],
                 joint=_joint_row(joint, index, row.after, learned_at, S, T),
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 from recollect.runs.importers.build import Score, check_size, make_run, number, whole
 from recollect.runs.importers.files import cannot_read, in_words, mentions, read_text
 from recollect.runs.importers.literals import NotALiteral, parse
-from recollect.runs.run import Row, Run, Task
+from recollect.runs.run import ACCURACY, Row, Run, Task
 
 NAME = "pycil"
 SUMMARY = "PyCIL and PILOT: the log with '=> CNN: {..}' and '=> NME: {..}' after each task"
@@ -108,7 +108,7 @@ def _run(path: Path, settings: dict[str, str], classifier: str, entries: list[Gr
     return make_run(
         path,
         NAME,
-        rows=[Row(i, score=tuple(groups.values())) for i, groups in enumerate(entries)],
+        rows=[Row(i, scores={ACCURACY: tuple(groups.values())}) for i, groups in enumerate(entries)],
         tasks=[Task(f"classes {low}-{high}", n_classes=high - low + 1) for low, high in last],
         learner=learner if classifier == "CNN" else f"{learner} ({classifier})",
         stream=settings.get("dataset") or "unknown",

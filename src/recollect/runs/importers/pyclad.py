@@ -89,7 +89,7 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
         NAME,
         problem="detection",
         role="reference" if _name(output, "strategy") == _KEEPS_EVERYTHING else "contestant",
-        rows=task_rows(rows),
+        rows=task_rows(rows, metric=name),
         tasks=named(order),
         learner=_learner(output),
         stream=stream if alone else f"{stream} [{name}]",

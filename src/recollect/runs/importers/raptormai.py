@@ -7,7 +7,7 @@ from pathlib import Path
 from recollect.runs.importers.build import array_matrix, check_size, make_run, named, task_rows
 from recollect.runs.importers.files import cannot_read
 from recollect.runs.importers.pickles import array_of, load_dict, may_hold
-from recollect.runs.run import Row, Run
+from recollect.runs.run import ACCURACY, Row, Run
 
 NAME = "raptormai"
 SUMMARY = "online-continual-learning: <model>_<data>.pkl with {'time', 'acc_array': (runs, tasks, tasks)}"
@@ -41,7 +41,7 @@ def read(path: Path) -> list[Run]:
         make_run(
             path,
             NAME,
-            rows=(Row(T - 1, score=tuple(matrix[0])),) if offline else task_rows(matrix),
+            rows=(Row(T - 1, scores={ACCURACY: tuple(matrix[0])}),) if offline else task_rows(matrix),
             tasks=named(T),
             learner=learner,
             stream=stream or "unknown",

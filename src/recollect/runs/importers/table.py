@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.runs.importers.build import MAX_CELLS, MAX_TASKS, Score, make_run, number, whole
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.run import Row, Run, Task
+from recollect.runs.run import ACCURACY, Row, Run, Task
 
 REQUIRED = ("after", "on", "score")
 _GROUP = ("learner", "stream", "run", "seed")
@@ -128,7 +128,7 @@ def _row(
         moment[0],
         step=moment[2],
         task_end=moment[1],
-        score=tuple(score),
+        scores={ACCURACY: tuple(score)},
         correct=tuple(correct) if counted else None,
         n=tuple(n) if any(m is not None for m in n) else None,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recollect.runs.importers.build import Score
-from recollect.runs.run import Row
+from recollect.runs.run import ACCURACY, Row
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Timeline:
     notes: tuple[str, ...]
 
 
-def lay_out(events: Sequence[Learned | Evaluated]) -> Timeline:
+def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY) -> Timeline:
     """Put the events into rows. A task's end is its first evaluation after it was first learned.
 
     >>> line = lay_out([Evaluated({"a": .1}), Learned("a"), Evaluated({"a": .9}), Learned("b"),
     ...                 Evaluated({"a": .7, "b": .8})])
-    >>> line.tasks, [(row.after, row.score) for row in line.rows]
+    >>> line.tasks, [(row.after, row.scores["accuracy"]) for row in line.rows]
     (('a', 'b'), [(-1, (0.1, None)), (0, (0.9, None)), (1, (0.7, 0.8))])
     """
     learned: list[str] = []
@@ -68,7 +68,8 @@ def lay_out(events: Sequence[Learned | Evaluated]) -> Timeline:
     seen = dict.fromkeys(task for _, _, scores in placed for task in scores)
     tasks = (*learned, *(task for task in seen if task not in set(learned)))
     rows = tuple(
-        Row(after, task_end=end, score=tuple(scores.get(task) for task in tasks)) for after, end, scores in placed
+        Row(after, task_end=end, scores={metric: tuple(scores.get(task) for task in tasks)})
+        for after, end, scores in placed
     )
     notes = []
     if repeated:

@@ -10,7 +10,7 @@ from typing import Any
 from recollect.runs.importers.build import check_size, make_run, named, number, whole
 from recollect.runs.importers.files import cannot_read, in_words, natural
 from recollect.runs.importers.pickles import load_dict, may_hold
-from recollect.runs.run import Row, Run
+from recollect.runs.run import ACCURACY, Row, Run
 
 NAME = "vandeven"
 SUMMARY = "van de Ven's continual-learning: dict-*.pkl with 'acc per context' over iterations"
@@ -51,8 +51,8 @@ def read(path: Path) -> list[Run]:
         except ValueError as error:
             raise cannot_read(path, NAME, f"{error}.") from None
         after = context - 1 if ends else context - 2
-        extra = {} if iterations is None or iterations[i] is None else {"iteration": iterations[i]}
-        rows.append(Row(-1 if task_free and not ends else after, task_end=ends, score=score, extra=extra))
+        notes = {} if iterations is None or iterations[i] is None else {"iteration": iterations[i]}
+        rows.append(Row(-1 if task_free and not ends else after, task_end=ends, scores={ACCURACY: score}, notes=notes))
     learner, stream, scenario = _names(path)
     run = make_run(
         path,

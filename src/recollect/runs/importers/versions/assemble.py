@@ -67,7 +67,8 @@ def _run(
     versions, labels, by = named
     there = [one.trained is not None or any(column.task in one.scores for column in columns) for one in versions]
     kept = [(one, label) for one, label, is_row in zip(versions, labels, there, strict=True) if is_row]
-    rows = [_row(place, one, label, columns) for place, (one, label) in enumerate(kept)]
+    metric = _metric(columns)
+    rows = [_row(place, one, label, columns, metric) for place, (one, label) in enumerate(kept)]
     names = [one.version for one, _ in kept]
     run = make_run(
         root,
@@ -77,7 +78,7 @@ def _run(
         learner=versions[0].family or _learner(names, root),
         stream=root.absolute().name,
         unit=columns[0].unit,
-        metric=_metric(columns),
+        metric=metric,
         higher_is_better=columns[0].higher_is_better,
         complete=False,
         notes=(*_about_metrics(columns), *notes),
@@ -85,14 +86,14 @@ def _run(
     return arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
 
 
-def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column]) -> Row:
+def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], metric: str) -> Row:
     cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
     return Row(
         place - 1,
         step=None,
         task_end=False,
         name=label,
-        score=tuple(None if cell is None else cell.score for cell in cells),
+        scores={metric: tuple(None if cell is None else cell.score for cell in cells)},
         n=tuple(None if cell is None else cell.n for cell in cells) if any(c and c.n for c in cells) else None,
         standard_error=tuple(None if cell is None else cell.stderr for cell in cells)
         if any(c is not None and c.stderr is not None for c in cells)
