@@ -1,4 +1,4 @@
-"""The runs in `fixtures/unnamed_targets`: a learner and streams that any version can run, so that they can be resumed.
+"""The runs in `older_records`: a learner and streams that any version can run, so that they can be resumed.
 
 Their folders were written when rows had `score` and `extra` and targets had no names: `*-begun` after two rows, with a
 checkpoint, `*-whole` to the end.
@@ -18,7 +18,7 @@ from recollect.runs.run import Plan, Row
 from recollect.runs.seeds import derive
 from recollect.streams import stream_from_arrays, stream_from_concepts
 
-FOLDER = Path(__file__).parent / "fixtures" / "unnamed_targets"
+FOLDER = Path(__file__).parent / "older_records"
 
 
 class Distance:
