@@ -183,7 +183,9 @@ def _with_doubts(runs: list[Run], place: Path, rows: str | None) -> list[Run]:
     unknown = [run for run in runs if run.source is not None and run.source.rows is None and run.status == "imported"]
     if not unknown or place.is_dir():
         return runs
-    scores = [[row.score for row in run.rows if row.after >= 0 and row.score is not None] for run in unknown]
+    scores = [
+        [row.scores[run.metric] for row in run.rows if row.after >= 0 and run.metric in row.scores] for run in unknown
+    ]
     said = doubt(as_scores(scores, "the matrix"), unknown[0].higher_is_better)
     if said is None:
         return runs
