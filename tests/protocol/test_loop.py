@@ -324,5 +324,5 @@ def test_different_states_have_different_digests(one: Any, other: Any) -> None:
 
 def test_rows_hold_no_clock(tmp_path: Path) -> None:
     run_protocol(Perceptron(), make_stream(), tmp_path / "r", name="p")
-    keys = {k for line in (tmp_path / "r/rows.jsonl").read_text().splitlines() for k in json.loads(line)["extra"]}
-    assert keys == {"errors", "state"}
+    keys = {k for line in (tmp_path / "r/rows.jsonl").read_text().splitlines() for k in json.loads(line)}
+    assert keys == {"after", "step", "correct", "n", "masked", "restricted", "errors", "state", "seal"}

@@ -79,7 +79,7 @@ def test_sets_of_one_trainer_have_names_with_underscores(tmp_path: Path) -> None
     accuracy = next(run for run in load(tmp_path) if run.metric == "accuracy")
     assert [(t.name, t.n_samples) for t in accuracy.tasks] == [("math", None), ("math_qa", 80)]
     assert [row.name for row in accuracy.rows] == ["checkpoint-500", "checkpoint-1000"]
-    assert [row.score for row in accuracy.rows] == [(0.25, 0.5), (0.25, 0.75)]
+    assert [row.scores[accuracy.metric] for row in accuracy.rows] == [(0.25, 0.5), (0.25, 0.75)]
 
 
 def test_a_stage_that_holds_text_is_refused_in_one_paragraph(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def names(run: Run) -> list[str | None]:
 
 def scores(run: Run, task: str) -> list[float | None]:
     column = [t.name for t in run.tasks].index(task)
-    return [None if row.score is None else row.score[column] for row in run.rows]
+    return [row.scores[run.metric][column] for row in run.rows]
 
 
 @pytest.fixture
