@@ -29,9 +29,7 @@ RUNS = {
             unit="percent",
         )
     ],
-    "lower is better": [
-        run([Row(0, scores={"RMSE": (7.5, 9.5)})], unit="raw", higher_is_better=False, metric="RMSE")
-    ],
+    "lower is better": [run([Row(0, scores={"RMSE": (7.5, 9.5)})], unit="raw", higher_is_better=False, metric="RMSE")],
     "planned": [run(COUNTS[:1] + COUNTS[2:], plan=Plan(rows=(1,)))],
     "crashed": [run(COUNTS[:2], status="failed")],
     "inside": [
