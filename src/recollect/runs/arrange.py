@@ -9,9 +9,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.runs.run import Row, Run
-from recollect.runs.version_names import listed, one_named
-
-_BASE = re.compile(r"(0+[-_. ])?(base|base[-_ ]?model|pre[-_ ]?trained|untrained|initial|init)", re.IGNORECASE)
+from recollect.runs.version_names import is_base, listed, one_named
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ def _base_of(
 ) -> int | None:
     if choices.base is not None:
         return one_named(choices.base, labels, long, "--base")
-    called = [place for place, label in enumerate(labels) if _BASE.fullmatch(label)]
+    called = [place for place, label in enumerate(labels) if is_base(label)]
     if len(called) == 1:
         return called[0]
     if choices.trained:
@@ -268,7 +266,8 @@ def _said(
 ) -> list[str]:
     versions = listed([row.name or "" for row in timed], 8)
     start = f"base {base.name}, then " if base is not None else ""
-    notes = [f"versions in the order {start}{versions}" + (f", by {by}" if by else "")]
+    several = len(timed) + (base is not None) > 1
+    notes = [f"versions in the order {start}{versions}" + (f", by {by}" if by else "")] if several else []
     learned = [f"{task} after {'the base' if at == 0 else timed[at - 1].name}" for task, at in known.items()]
     if learned:
         notes.append(f"trained{', by the names of the versions' if named else ''}: {listed(learned, 6)}")

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from recollect.errors import UsageError
 
 _STEP = re.compile(
-    r"(?:^|[^a-z0-9])(?:global[-_]?step|checkpoint|ckpt|step|iter|epoch)s?[-_=]?([0-9]{1,15})(?![0-9])", re.IGNORECASE
+    r"(?:^|[^a-z0-9])(?:global[-_]?step|checkpoint|ckpt|step|iter|epoch)s?[-_= ]?([0-9]{1,15})(?![0-9])", re.IGNORECASE
 )
+_BASE = re.compile(r"(0+[-_. ])?(base|base[-_ ]?model|pre[-_ ]?trained|untrained|initial|init)", re.IGNORECASE)
 _ENDS = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -24,6 +25,15 @@ def step_of(*names: str) -> int | None:
         if found:
             return int(found[-1])
     return None
+
+
+def is_base(name: str) -> bool:
+    """Whether a version is called the base.
+
+    >>> is_base("0-base"), is_base("base@step 0"), is_base("database")
+    (True, True, False)
+    """
+    return any(_BASE.fullmatch(piece) for piece in re.split(r"[/@]", name))
 
 
 def without_step(name: str) -> str:

@@ -13,7 +13,7 @@ from recollect.runs.importers.versions.columns import Column, chosen, refuse_oth
 from recollect.runs.importers.versions.evaluation import Evaluation, name_of
 from recollect.runs.importers.versions.ordering import families, merged, ordered
 from recollect.runs.run import Row, Run, Task
-from recollect.runs.version_names import is_named_in, listed, short_names, without_step
+from recollect.runs.version_names import is_base, is_named_in, listed, short_names, without_step
 
 
 def runs_of(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
@@ -130,8 +130,9 @@ def _about_metrics(columns: Sequence[Column]) -> list[str]:
 
 def _learner(names: Sequence[str], root: Path) -> str:
     """What the versions are versions of: the model that they share, else the folder that they lie in."""
-    bases = {without_step(name) for name in names}
-    alike = {name.split("@")[0] for name in names}
+    own = [name for name in names if not is_base(name)] or names
+    bases = {without_step(name) for name in own}
+    alike = {name.split("@")[0] for name in own}
     shared = bases if len(bases) == 1 else alike
     name = shared.pop().rstrip("/").rsplit("/", 1)[-1] if len(shared) == 1 else ""
     return name or root.absolute().name or "model"

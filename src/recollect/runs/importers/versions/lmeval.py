@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.runs.arrange import Choices
 from recollect.runs.importers.build import whole
-from recollect.runs.importers.files import cannot_read, find_files, guess_json, in_words, is_folder, load_json, mentions
-from recollect.runs.importers.versions.assemble import runs_of
+from recollect.runs.importers.files import cannot_read, in_words
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, measured
-from recollect.runs.run import Run
+from recollect.runs.importers.versions.json_tool import JsonTool, mapping
 from recollect.runs.version_names import step_of
 
 NAME = "lm-eval"
@@ -31,45 +29,16 @@ _DETAILS = (
 )
 
 
-def sniff(path: Path) -> bool:
-    """A JSON object with `results`, `versions` and `config`; or a folder with such a file."""
-    if is_folder(path):
-        return any(sniff(file) for file, _ in zip(_files(path), range(20), strict=False))
-    if path.suffix.lower() != ".json" or not mentions(path, b'"results"', b'"config"', b'"versions"'):
-        return False
-    data = guess_json(path)
+def _is_results(data: Any) -> bool:
     return (
         isinstance(data, dict)
         and isinstance(data.get("results"), dict)
         and isinstance(data.get("config"), dict)
-        and isinstance(data.get("versions"), dict)
         and "config_general" not in data
     )
 
 
-def read(path: Path) -> list[Run]:
-    """The runs of a file or folder, as names and dates lay them out."""
-    return runs_of(evaluations(path), path, NAME, Choices())
-
-
-def evaluations(path: Path) -> list[Evaluation]:
-    """Every results file at or below a path. Of those that are no results of this tool only a note is left."""
-    if not is_folder(path):
-        return [_evaluation(path, load_json(path, NAME))]
-    return [_evaluation(file, data) for file in _files(path) if _is_results(data := load_json(file, NAME))]
-
-
-def _files(folder: Path) -> Iterable[Path]:
-    return find_files(folder, lambda name: name.endswith(".json"))
-
-
-def _is_results(data: Any) -> bool:
-    return isinstance(data, dict) and isinstance(data.get("results"), dict) and isinstance(data.get("config"), dict)
-
-
 def _evaluation(path: Path, data: Any) -> Evaluation:
-    if not _is_results(data):
-        raise cannot_read(path, NAME, "an object with results and config is expected.")
     config = data["config"]
     arguments = arguments_of(config.get("model_args"))
     pretrained = str(arguments.get("pretrained") or arguments.get("model") or arguments.get("path") or "")
@@ -79,7 +48,7 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
     revision = str(arguments.get("revision") or config.get("model_revision") or "")
     revision = "" if revision in ("main", "None") else revision
     tasks = {str(task): values for task, values in data["results"].items() if isinstance(values, dict)}
-    counts = _mapping(data.get("n-samples"))
+    counts = mapping(data.get("n-samples"))
     return Evaluation(
         path=path,
         model=in_words(model, 300),
@@ -93,13 +62,13 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
         },
         higher={
             str(task): {name: way for name, way in ways.items() if isinstance(way, bool)}
-            for task, ways in _mapping(data.get("higher_is_better")).items()
+            for task, ways in mapping(data.get("higher_is_better")).items()
             if isinstance(ways, dict)
         },
         conditions={task: _conditions(task, data, config, counts) for task in tasks},
         groups={
             str(group): tuple(map(str, members))
-            for group, members in _mapping(data.get("group_subtasks")).items()
+            for group, members in mapping(data.get("group_subtasks")).items()
             if isinstance(members, list) and members
         },
         details={name: str(arguments[name]) for name in _DETAILS if name in arguments},
@@ -146,28 +115,22 @@ def _n(values: Mapping[str, Any], counts: Any) -> int | None:
 def _conditions(
     task: str, data: Mapping[str, Any], config: Mapping[str, Any], counts: Mapping[str, Any]
 ) -> dict[str, str]:
-    shots = _mapping(data.get("n-shot")).get(task, config.get("num_fewshot"))
+    shots = mapping(data.get("n-shot")).get(task, config.get("num_fewshot"))
     told = {
-        "version": _mapping(data.get("versions")).get(task),
+        "version": mapping(data.get("versions")).get(task),
         "shots": shots,
         "limit": config.get("limit", "unknown"),
         "chat template": data.get("chat_template_sha"),
-        "prompt hash": _mapping(data.get("task_hashes")).get(task),
-        "test items": _mapping(counts.get(task)).get("effective"),
+        "prompt hash": mapping(data.get("task_hashes")).get(task),
+        "test items": mapping(counts.get(task)).get("effective"),
     }
     found = {name: in_words(str(value)) for name, value in told.items() if value is not None and value != "unknown"}
     return found | ({"limit": "none"} if config.get("limit", "unknown") is None else {})
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _date(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def samples_beside(found: Sequence[Path]) -> list[Path]:
-    """The files of single items beside results: `samples_<task>_<date>.jsonl` of the same folder."""
-    folders = dict.fromkeys(path.parent for path in found)
-    return [file for folder in folders for file in sorted(folder.glob("samples_*.jsonl"))]
+_TOOL = JsonTool(NAME, b'"results"', _is_results, _evaluation)
+sniff, read, evaluations = _TOOL.sniff, _TOOL.read, _TOOL.evaluations

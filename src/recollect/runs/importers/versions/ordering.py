@@ -8,36 +8,35 @@ from dataclasses import replace
 
 from recollect.errors import UsageError
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured
-from recollect.runs.version_names import listed, without_step
+from recollect.runs.version_names import is_base, listed, without_step
 
 
 def families(found: Sequence[Evaluation]) -> list[list[Evaluation]]:
     """The evaluations of each training: checkpoints of one model belong together.
 
-    Versions whose names tell no step belong to the one training that there is; beside several trainings they
-    belong to each of them if there is one alone (a base), and stand for themselves otherwise.
+    Versions that stand alone belong to the one training that there is. Beside several trainings a single one, or the
+    one that is called base, belongs to each of them; others stand for themselves.
     """
     named: dict[str, list[Evaluation]] = {}
     for one in found:
         named.setdefault(one.family, []).append(one)
     if len(named) > 1:
         return [family for members in named.values() for family in families(members)]
-    kinds: dict[str, list[Evaluation]] = {}
-    plain: list[Evaluation] = []
-    for one in found:
-        if one.step is None:
-            plain.append(one)
-        else:
-            kinds.setdefault(without_step(one.version), []).append(one)
     if found and found[0].family:
         return [list(found)]
-    several = [members for members in kinds.values() if len({one.version for one in members}) > 1]
-    if len(kinds) < 2 or not several:
+    kinds: dict[str, list[Evaluation]] = {}
+    for one in found:
+        kinds.setdefault(without_step(one.version) if one.step is not None else one.version, []).append(one)
+    several = {name: members for name, members in kinds.items() if len({one.version for one in members}) > 1}
+    if len(several) < 2:
         return [list(found)]
-    alone = {one.version for one in plain}
-    if len(alone) > 1:
-        return [*kinds.values(), plain]
-    return [[*plain, *members] for members in kinds.values()]
+    alone = {name: members for name, members in kinds.items() if name not in several}
+    bases = {name: members for name, members in alone.items() if is_base(name)} or alone
+    if len(bases) != 1:
+        return [*several.values(), *([[one for members in alone.values() for one in members]] if alone else [])]
+    (base,) = bases
+    rest = [one for name, members in alone.items() if name != base for one in members]
+    return [*([*alone[base], *members] for members in several.values()), *([rest] if rest else [])]
 
 
 def merged(found: Sequence[Evaluation]) -> tuple[list[Evaluation], list[str]]:
