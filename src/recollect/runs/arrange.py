@@ -181,7 +181,7 @@ def _base_of(
     if len(called) == 1:
         return called[0]
     if choices.trained:
-        return None if max(row for _, row in choices.trained) >= len(rows) else 0
+        return 0 if any(row == 0 for _, row in choices.trained) else None
     if len(rows) < 2 or any(row is rows[0] for row in by_names.values()):
         return None
     return 0 if set(tasks) - set(by_names) else None

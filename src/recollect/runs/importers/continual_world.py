@@ -68,8 +68,8 @@ def _run(file: Path, policy: str) -> Run:
     S, T = len(table.success), len(table.tasks)
     check_size(file, NAME, S, T)
     ends = _ends(table, T)
-    together = len(set(table.active)) <= 1 and T > 1
-    if together and not isinstance(config.get("task"), str):
+    together = "cl_method" not in config and "task" not in config
+    if together:
         # Multi-task training: all tasks have been learned when it is over.
         ends = dict.fromkeys(range(T), S - 1)
     rows = [
@@ -98,7 +98,7 @@ def _run(file: Path, policy: str) -> Run:
         notes=(
             f"share of successes of the {policy} policy; a task has been learned after the last row of its block",
             f"never trained in this log: {', '.join(missing)}" if missing else None,
-            "all tasks were trained together" if together and not isinstance(config.get("task"), str) else None,
+            "all tasks were trained together" if together else None,
         ),
     )
 

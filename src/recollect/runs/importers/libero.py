@@ -40,6 +40,8 @@ def read(path: Path, *, metric: str = "success") -> list[Run]:
     if metric not in ("success", "loss"):
         raise cannot_read(path, NAME, f"the scores are success or loss; got {metric}.")
     files = list(find_files(path, lambda name: name == _FILE)) if is_folder(path) else [path]
+    if not files:
+        raise cannot_read(path, NAME, f"no {_FILE} is in or below it.")
     return [_run(file, metric) for file in files]
 
 
@@ -62,9 +64,8 @@ def _run(file: Path, metric: str) -> Run:
         raise cannot_read(file, NAME, str(refused)) from None
     key = "S_conf_mat" if metric == "success" else "L_conf_mat"
     array = results.get(key) if isinstance(results, dict) else None
-    if not is_numeric(array) or np.ndim(array) != 2 or len(set(np.shape(array))) != 1:
+    if not isinstance(array, np.ndarray) or not is_numeric(array) or array.ndim != 2 or len(set(array.shape)) != 1:
         raise cannot_read(file, NAME, f"'{key}' is expected as a square array, one row after each task.")
-    assert array is not None
     check_size(file, NAME, *array.shape)
     (matrix,), future = blank_future_zeros([array_matrix(array)], "LIBERO")
     return make_run(

@@ -254,7 +254,11 @@ class TestOthers:
             load(tmp_path / "lora", "mcitlib")
 
     def test_opencompass_models_are_columns(self, tmp_path: Path) -> None:
-        summary = "dataset,version,metric,mode,m-step2,m-step10\nmmlu,abc,accuracy,ppl,61.23,-\ngsm,d,accuracy,gen,40.00,50.50\n"
+        summary = (
+            "dataset,version,metric,mode,m-step2,m-step10\n"
+            "mmlu,abc,accuracy,ppl,61.23,-\n"
+            "gsm,d,accuracy,gen,40.00,50.50\n"
+        )
         write(tmp_path / "20260101" / "summary" / "summary_1.csv", summary)
         write(
             tmp_path / "20260101" / "results" / "m-step2" / "mmlu.json",
@@ -287,7 +291,8 @@ def progress(folder: Path, active: list[int], success: list[tuple[float, ...]], 
     names = [f"test/stochastic/{j}/env-{'ab'[j]}/success" for j in range(len(success[0]))]
     lines = ["\t".join([*names, "total_env_steps", "train/active_env"])]
     lines += ["\t".join(map(str, [*row, 10 * (i + 1), active[i]])) for i, row in enumerate(success)]
-    write(folder / "config.json", {"seed": 3, "cl_method": None, "lr": 0.1} | config)
+    kind = {} if config.pop("multi", False) or "task" in config else {"cl_method": None}
+    write(folder / "config.json", {"seed": 3, "lr": 0.1} | kind | config)
     return write(folder / "progress.tsv", "\n".join(lines))
 
 
@@ -298,7 +303,7 @@ class TestRobots:
         assert (run.learner, run.seed, run.learned_at) == ("ewc", 3, {0: 1, 1: 3})
         assert [t.name for t in run.tasks] == ["env-a", "env-b"]
         assert run.matrix.R.tolist()[-1] == [0.25, 1.0]
-        progress(tmp_path / "2", [0, 0], [(0.5, 0.5), (1.0, 0.5)])
+        progress(tmp_path / "2", [0, 0], [(0.5, 0.5), (1.0, 0.5)], multi=True)
         multi = load(tmp_path / "2")[0]
         assert (multi.learner, multi.role, multi.learned_at) == ("multi-task", "reference", {0: 1, 1: 1})
         progress(tmp_path / "3", [0, 0], [(0.5,), (1.0,)], task="env-a")

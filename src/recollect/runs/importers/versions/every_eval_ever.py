@@ -173,7 +173,7 @@ def _document(run: Run, place: int, stamp: str, organisation: str) -> dict[str, 
 
 def _result(run: Run, place: int, column: int) -> dict[str, Any] | None:
     row, task = run.rows[place], run.tasks[column]
-    score = _at(row.score, column)
+    score = _at(row.scores.get(run.metric), column)
     correct, n = _at(row.correct, column), _at(row.n, column) or task.n_samples
     if score is None and correct is not None and n:
         score = correct / n * (100 if run.unit == "percent" else 1)

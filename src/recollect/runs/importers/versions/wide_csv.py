@@ -114,7 +114,7 @@ def _layout(header: Sequence[str]) -> _Layout | None:
     def first(pattern: re.Pattern[str]) -> int | None:
         return next((place for place in free if pattern.fullmatch(header[place])), None)
 
-    step = next((place for pattern in _STEPS if (place := first(pattern)) is not None), None)
+    step = next((place for place in map(first, _STEPS) if place is not None), None)
     return _Layout(scores, first(_MODEL), step, first(_DATE))
 
 
