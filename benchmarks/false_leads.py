@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy
-from coverage_tables import percent, table
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from coverage_tables import percent, table
 from recollect import __version__
 from recollect.stats import find_lead
 from recollect.stats.lead import simultaneous

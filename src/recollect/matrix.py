@@ -6,6 +6,7 @@ axes are runs (seeds). NaN means "not evaluated"; 0 is a measurement.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Literal
@@ -310,7 +311,7 @@ class ScoreMatrix:
         learned = self.planned & (np.arange(self.S)[:, None] >= self.learned_at)
         named = [("R", self.R), ("asked", self.asked), ("masked", self.masked)]
         there = [(name, values) for name, values in named if values is not None]
-        for (many, fewer_right), (few, more_right) in zip(there, there[1:], strict=False):
+        for (many, fewer_right), (few, more_right) in itertools.pairwise(there):
             where = np.argwhere(learned & (fewer_right > more_right + 1e-9))
             if where.size:
                 cell = tuple(where[0])

@@ -11,7 +11,6 @@ from recollect.metrics import split
 from recollect.runs import Row, Run, Task
 from tests.metrics.samples import restricted_scores
 
-
 THREE = ("split.within", "split.older", "split.newer")
 
 

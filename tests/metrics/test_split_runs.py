@@ -84,7 +84,7 @@ def test_within_older_and_newer_add_up_in_counts(learner):
 
 
 def test_a_network_whose_own_class_accuracy_really_falls():
-    """The learner is asked again, sample by sample, after each task: within is the fall among the task's own classes."""
+    """Asked again, sample by sample, after each task: within is the fall among the task's own classes."""
     stream = make_stream("digits", tasks=T)
     made = make_learner("finetune", {"lr": 0.5, "iterations": 5}, Setting.of(stream), derive(0), "cpu")
     own: list[list[float]] = []

@@ -69,7 +69,12 @@ def find_lead(
     ----------
     learners : mapping
         Scores by seed of every learner; each pair is compared on the seeds that both have.
-    unpaired, method : as in `compare_paired`
+    higher_is_better : bool
+        False where the scores are errors.
+    unpaired : bool
+        As in `compare_paired`.
+    method : str
+        As in `compare_paired`.
     level : float
         1 - level is the chance that any learner is wrongly called ahead of any other.
     left_aside : collection of str

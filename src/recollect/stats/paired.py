@@ -164,7 +164,7 @@ def compare_all(
 def difference(
     a: Scores, b: Scores, *, unpaired: bool = False, method: str = "t", level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """a - b over seeds with its interval, without any test: what `compare_paired` calls its difference.
+    """A - b over seeds with its interval, without any test: what `compare_paired` calls its difference.
 
     >>> print(difference({1: 0.62, 2: 0.66, 3: 0.64}, {1: 0.60, 2: 0.61, 3: 0.63}))
     0.02667 [-0.02504, 0.07838] (n = 3)
