@@ -225,8 +225,8 @@ def test_the_other_targets_come_along(tmp_path: Path) -> None:
     assert other.metric == "f1"
     assert other.matrix.R[2, 1] == f1_score(y, distance > 2)
     assert other.with_metric("roc_auc").matrix.R.tolist() == made.matrix.R.tolist()
-    with pytest.raises(UsageError, match=r"no scores 'recall'; it has average_precision, f1, roc_auc"):
-        made.with_metric("recall")
+    with pytest.raises(UsageError, match=r"no scores 'best_f1'; it has average_precision, f1, "):
+        made.with_metric("best_f1")
 
 
 def test_a_test_set_of_one_class_is_undefined_and_says_so(tmp_path: Path) -> None:
@@ -317,3 +317,37 @@ def test_rows_are_complete_without_the_record() -> None:
     rows: list[Row] = list(iter_protocol(Distance(), stream(), seed=3))
     assert len(rows) == 4
     assert not any(math.isnan(score) for score in rows[-1].scores["roc_auc"] if score is not None)
+
+
+def test_a_function_of_three_arguments_takes_the_alarms_too() -> None:
+    def cost(labels: Any, scores: Any, alarms: Any) -> float:
+        return float(10 * (labels & ~alarms).sum() + (alarms & ~labels.astype(bool)).sum() + 0 * scores.sum())
+
+    rows = list(iter_protocol(Distance(), stream(), seed=0, target=cost))  # type: ignore[arg-type]
+    x, y = stream().test_of(1)
+    alarms = np.abs(x - 20.0).sum(1) > 2
+    assert rows[-1].scores["cost"][1] == 10 * (y & ~alarms).sum() + (alarms & (y == 0)).sum()
+
+
+def test_alarms_beside_the_target_and_only_when_asked() -> None:
+    rows = list(iter_protocol(Distance(), stream(), seed=0))
+    assert set(rows[-1].scores) == {"roc_auc", "average_precision", "f1", "precision", "recall", "false_alarm_rate"}
+    asked = list(iter_protocol(Distance(), stream(), seed=0, target="f1_point_adjusted"))
+    assert "f1_point_adjusted" in asked[-1].scores
+    assert "best_f1" not in asked[-1].scores
+
+
+def test_a_target_that_gives_no_number_is_one_sentence() -> None:
+    with pytest.raises(UsageError, match="gives one number; got"):
+        list(iter_protocol(Distance(), stream(), seed=0, target=lambda labels, scores: labels))
+
+
+def test_precision_without_an_alarm_is_undefined_with_its_reason() -> None:
+    class Silent(Distance):
+        def flagged(self, scores: Any, task: Any = None) -> Any:
+            return np.zeros(len(scores), bool)
+
+    row = list(iter_protocol(Silent(), stream(), seed=0))[-1]
+    assert row.scores["precision"][0] is None
+    assert row.scores["recall"][0] == 0
+    assert set(row.reasons["precision"].values()) == {"it raises no alarm"}

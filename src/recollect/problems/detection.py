@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from recollect.problems import alarms
 from recollect.problems.base import Focus, Problem
-from recollect.problems.targets import Target, f1, of_sklearn
+from recollect.problems.ranking import Ranking
+from recollect.problems.targets import Target
 
 # pyCLAD's three numbers, as its metric page defines them, then forgetting and where the learner ends.
 _SHOWN = (
@@ -21,9 +23,44 @@ DETECTION = Problem(
     tasks="concepts",
     scenarios=("concept-aware", "concept-incremental", "concept-agnostic"),
     targets=(
-        Target("roc_auc", "ROC-AUC", of_sklearn("roc_auc_score"), unit="fraction"),
-        Target("average_precision", "average precision", of_sklearn("average_precision_score"), unit="fraction"),
-        Target("f1", "F1", f1, takes="alarms", unit="fraction"),
+        Target("roc_auc", "ROC-AUC", Ranking.roc_auc, takes="ranking", unit="fraction"),
+        Target("average_precision", "average precision", Ranking.average_precision, takes="ranking", unit="fraction"),
+        Target("f1", "F1", alarms.f1, takes="alarms", unit="fraction"),
+        Target(
+            "precision",
+            "precision of alarms",
+            alarms.precision,
+            takes="alarms",
+            unit="fraction",
+            undefined="it raises no alarm",
+        ),
+        Target("recall", "recall of alarms", alarms.recall, takes="alarms", unit="fraction"),
+        Target(
+            "false_alarm_rate",
+            "false-alarm rate",
+            alarms.false_alarm_rate,
+            takes="alarms",
+            unit="fraction",
+            higher_is_better=False,
+        ),
+        Target(
+            "best_f1",
+            "best F1",
+            Ranking.best_f1,
+            takes="ranking",
+            unit="fraction",
+            beside=False,
+            warning="the threshold is chosen with the test labels: no detector in use reaches it",
+        ),
+        Target(
+            "f1_point_adjusted",
+            "F1, point-adjusted",
+            alarms.f1_point_adjusted,
+            takes="alarms",
+            unit="fraction",
+            beside=False,
+            warning="one alarm in a run of anomalies counts for the whole run, so that random alarms score high",
+        ),
     ),
     examiner="recollect.problems.scoring:Scoring",
     focus=Focus(

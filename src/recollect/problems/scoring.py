@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.problems.base import Answers, Flags, Moment
+from recollect.problems.ranking import Ranking
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 
@@ -42,9 +43,22 @@ class Answer:
         if len(np.unique(self.labels)) < 2:
             what = "anomalies" if self.labels.any() else "normal samples"
             return math.nan, f"its test set holds {what} only"
-        if target.takes != "alarms":
-            return target(self.labels, self.scores)
-        return (math.nan, _NO_ALARMS) if self.alarms is None else target(self.labels, self.alarms)
+        if self.alarms is None and target.takes in ("alarms", "both"):
+            return math.nan, _NO_ALARMS
+        return target(*self._given(target.takes))
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        assert self.scores is not None
+        return Ranking(self.labels, self.scores)
+
+    def _given(self, takes: str) -> tuple[Any, ...]:
+        """What a target takes."""
+        given: dict[str, tuple[Any, ...]] = {
+            "alarms": (self.labels, self.alarms),
+            "both": (self.labels, self.scores, self.alarms),
+        }
+        return (self._ranking,) if takes == "ranking" else given.get(takes, (self.labels, self.scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +88,7 @@ class Scoring:
         from recollect.problems import problem_of
 
         targets = problem_of(self.stream.problem).targets
-        return tuple(other for other in targets if other.name != self.target.name)
+        return tuple(other for other in targets if other.beside and other.name != self.target.name)
 
     def _values(self, target: Target, answers: list[Answer]) -> tuple[tuple[float | None, ...], dict[str, str]]:
         values: list[float | None] = []

@@ -6,23 +6,26 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recollect.errors import MissingExtra, UsageError
+from recollect.errors import UsageError
 from recollect.nearest import nearest
 
-Function = Callable[[NDArray[Any], NDArray[Any]], float]
+_BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+Function = Callable[..., float]
 
 
 @dataclass(frozen=True)
 class Target:
     """What a score is, and how it is computed.
 
-    `function` takes the true answers and what the learner gave (`takes`: its scores, its alarms, its values); it is
-    None where the examiner counts. `unit` is "fraction" for values between 0 and 1, else "raw".
+    `function` takes the true answers and what the learner gave (`takes`: its scores, its alarms, its values, or both
+    scores and alarms; "ranking": the sorted scores with their labels alone); it is None where the examiner counts.
+    `unit` is "fraction" for values between 0 and 1, else "raw". `beside`: recorded where another is asked for too.
+    `warning` is what a reader of its values must know.
     """
 
     name: str
@@ -31,18 +34,25 @@ class Target:
     takes: str = "scores"
     unit: str = "raw"
     higher_is_better: bool = True
+    beside: bool = True
+    undefined: str = ""
+    warning: str = ""
 
-    def __call__(self, truth: NDArray[Any], given: NDArray[Any]) -> tuple[float, str | None]:
+    def __call__(self, *given: Any) -> tuple[float, str | None]:
         """The value, or NaN with the reason."""
         assert self.function is not None
-        value = float(self.function(truth, given))
-        return value, f"{self.name} gave NaN" if math.isnan(value) else None
+        value = self.function(*given)
+        if not isinstance(value, float | int | np.number) or isinstance(value, bool):
+            raise UsageError(f"The target {self.name} gives one number; got {value!r}.")
+        made = float(value)
+        return made, (self.undefined or f"{self.name} gave NaN") if math.isnan(made) else None
 
 
 def target_of(given: Target | Function | str, targets: Sequence[Target]) -> Target:
     """The one of these targets that has the name; a function "package.module:function"; or the function itself.
 
-    A function takes the true answers and what the learner gave, and gives a number; higher is better.
+    A function takes the true answers and what the learner gave, and gives a number; higher is better. One with a third
+    argument takes the alarms too.
 
     >>> target_of("roc_aux", [Target("roc_auc", "ROC-AUC"), Target("f1", "F1")])
     Traceback (most recent call last):
@@ -54,11 +64,9 @@ def target_of(given: Target | Function | str, targets: Sequence[Target]) -> Targ
     if not isinstance(given, str):
         if not callable(given):
             raise UsageError(f"A target is a name or a function of labels and scores; got {given!r}.")
-        name = getattr(given, "__name__", type(given).__name__)
-        return Target(name, name, given)
+        return _of_user(getattr(given, "__name__", type(given).__name__), given)
     if ":" in given:
-        name = given.rpartition(":")[2]
-        return Target(name, name, _imported(given))
+        return _of_user(given.rpartition(":")[2], _imported(given))
     by_name = {target.name: target for target in targets}
     if given not in by_name:
         raise UsageError(
@@ -69,28 +77,13 @@ def target_of(given: Target | Function | str, targets: Sequence[Target]) -> Targ
     return by_name[given]
 
 
-def of_sklearn(name: str) -> Function:
-    """A score of scikit-learn's, imported when it is first asked for."""
-
-    def function(labels: NDArray[Any], given: NDArray[Any]) -> float:
-        try:
-            sklearn = import_module("sklearn")
-        except ModuleNotFoundError:
-            raise MissingExtra.of("scikit-learn", "anomaly") from None
-        # What goes in has been checked; looking again would take as long as the scores themselves.
-        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-            return float(getattr(import_module("sklearn.metrics"), name)(labels, given))
-
-    return function
-
-
-def f1(labels: NDArray[Any], alarms: NDArray[Any]) -> float:
-    """Twice the alarms that are right, over alarms and anomalies.
-
-    >>> f1(np.array([0, 0, 1, 1]), np.array([False, True, True, True]))
-    0.8
-    """
-    return float(2 * np.count_nonzero(labels.astype(bool) & alarms) / (labels.sum() + alarms.sum()))
+def _of_user(name: str, function: Function) -> Target:
+    """A user's own function, with the alarms where it takes three arguments."""
+    try:
+        places = [p for p in signature(function).parameters.values() if p.default is p.empty and p.kind in _BY_PLACE]
+    except (TypeError, ValueError):  # a function of C without a signature
+        places = []
+    return Target(name, name, function, takes="both" if len(places) == 3 else "scores")
 
 
 def _imported(path: str) -> Function:
