@@ -60,7 +60,7 @@ def measure(stream: Any, network: str, rounds: int) -> dict[str, float]:
 
     learner: Any = make_learner("finetune", {"network": network}, Setting.of(stream), derive(0), "cpu")
     question = question_of(stream)
-    size_of_ours = batch_size(stream.data.x_test, stream.n_classes)
+    size_of_ours = batch_size(stream.data.test, stream.n_classes)
     x = np.concatenate([batch.x for batch in stream.test_batches()])
     ready = learner.inputs.tensor(x)
     model = learner.network

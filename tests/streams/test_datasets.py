@@ -195,7 +195,7 @@ class TestTinyImageNet:
     [
         ("split-cifar", {}, "did you mean 'split-cifar10'"),
         ("zzz", {}, "there are digits, mnist"),
-        ("digits", {"tasks": 5, "size": 32}, "belongs to tiny-imagenet"),
+        ("digits", {"tasks": 5, "size": 32}, "belongs to tiny-imagenet and folders of images"),
         ("digits", {"tasks": 5, "partial": True}, "belongs to tiny-imagenet"),
         ("digits", {"tasks": 5, "test_fraction": 0.5}, "belongs to an .npz file"),
         ("absent.npz", {"tasks": 5}, r"no file absent\.npz"),

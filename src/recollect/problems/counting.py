@@ -22,6 +22,7 @@ from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 
 if TYPE_CHECKING:
+    from recollect.streams.samples import Samples
     from recollect.streams.stream import Stream
 
 # Of a test batch: samples and scores of it stay in the cache, and memory does not grow with the number of classes.
@@ -144,7 +145,7 @@ def evaluate(
     answered = False
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
-    size = batch or batch_size(stream.data.x_test, len(question.first))
+    size = batch or batch_size(stream.data.test, len(question.first))
     for given in stream.test_batches(size, tasks=chosen, subsample=subsample):
         scores = learner.score(given.x, given.task) if question.is_given else learner.score(given.x)
         scores = _checked(scores, len(given.y), len(question.first))
@@ -161,13 +162,14 @@ def evaluate(
     return counts if answered else None
 
 
-def batch_size(x: NDArray[Any], n_classes: int) -> int:
+def batch_size(samples: Samples, n_classes: int) -> int:
     """How many test samples are scored at once: many small ones, fewer of large ones or with many classes.
 
-    >>> batch_size(np.empty((0, 8, 8), np.uint8), 10), batch_size(np.empty((0, 3, 32, 32), np.uint8), 100)
+    >>> from recollect.streams.samples import ImageFiles
+    >>> batch_size(ImageFiles([], (8, 8), channels=1), 10), batch_size(ImageFiles([], (32, 32)), 100)
     (4096, 512)
     """
-    a_sample = max(1, math.prod(x.shape[1:]) * x.itemsize)
+    a_sample = max(1, math.prod(samples.shape) * samples.dtype.itemsize)
     fitting = max(512, min(MOST_BYTES // a_sample, LARGEST_BATCH))
     # A power of two: what is left over after whole pieces costs a network nearly as much as a piece.
     return 1 << (min(fitting, max(1, MOST_SCORES // n_classes)).bit_length() - 1)

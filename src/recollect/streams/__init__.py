@@ -13,6 +13,8 @@ from recollect.streams.concepts import (
 )
 from recollect.streams.data import Dataset, dataset_from_arrays
 from recollect.streams.datasets import load_dataset, make_stream, stream_names
+from recollect.streams.images import stream_from_images
+from recollect.streams.samples import Samples
 from recollect.streams.scenarios import build_stream
 from recollect.streams.spec import Spec
 from recollect.streams.stream import Batch, Stream, StreamTask, TestBatch
@@ -22,6 +24,7 @@ __all__ = [
     "ConceptSpec",
     "Concepts",
     "Dataset",
+    "Samples",
     "SourceSpec",
     "Spec",
     "Stream",
@@ -36,6 +39,7 @@ __all__ = [
     "make_stream",
     "stream_from_arrays",
     "stream_from_concepts",
+    "stream_from_images",
     "stream_from_npz",
     "stream_from_table",
     "stream_names",

@@ -64,9 +64,9 @@ def assemble(
 
 
 def _scale(data: Dataset, first: StreamTask) -> Scale:
-    if data.x_train.dtype == np.uint8:
+    if data.train.dtype == np.uint8:
         raise UsageError(f"standardize is for tables of features; {data.name} has uint8 images.")
-    return Scale.of(data.x_train[first.train])
+    return Scale.of(data.train.take(first.train))
 
 
 def some(names: Sequence[int | str], most: int = 5) -> str:

@@ -1,8 +1,9 @@
-"""A data set in memory: training and test arrays, never copied to floats."""
+"""A data set: samples for training and for testing with their classes, never copied to floats."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.labels import as_array, class_labels, missing_type
+from recollect.streams.samples import Samples, as_samples
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Samples with their classes. `y` are places in `classes`, the data set's own names of the classes.
 
-    `x` has the shape (n, *input_shape): uint8 for images (channels first), float32 for features (a table, a
-    row a sample); it may be memory-mapped. `notes` say what is unusual about the files it came from.
+    `x` is an array of shape (n, *input_shape), which may be memory-mapped: uint8 for images (channels first), float32
+    for features (a table with one row per sample); or anything that is `Samples`. `notes` say what is unusual about
+    the files it came from.
     """
 
     name: str
-    x_train: NDArray[Any]
+    x_train: NDArray[Any] | Samples
     y_train: NDArray[np.int64]
-    x_test: NDArray[Any]
+    x_test: NDArray[Any] | Samples
     y_test: NDArray[np.int64]
     classes: tuple[int | str, ...]
     notes: tuple[str, ...] = ()
@@ -31,7 +34,17 @@ class Dataset:
     @property
     def input_shape(self) -> tuple[int, ...]:
         """The shape of one sample."""
-        return tuple(self.x_train.shape[1:])
+        return self.train.shape
+
+    @cached_property
+    def train(self) -> Samples:
+        """The training samples."""
+        return as_samples(self.x_train)
+
+    @cached_property
+    def test(self) -> Samples:
+        """The test samples."""
+        return as_samples(self.x_test)
 
 
 def dataset_from_arrays(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
 from recollect.streams.concepts.named import holds_concepts, is_concept_source, make_concept_stream, stream_from_file
 from recollect.streams.data import Dataset
+from recollect.streams.images import dataset_from_images
 from recollect.streams.locate import find_folder, present
 from recollect.streams.published import Published
 from recollect.streams.readers import cifar, idx, tiny_imagenet
@@ -64,19 +65,22 @@ def make_stream(
     name: str | Path,
     *,
     data: Path | str | None = None,
-    size: int | None = None,
+    size: int | Sequence[int] | None = None,
     partial: bool = False,
+    grey: bool = False,
+    crop: bool = False,
     test_fraction: float | None = None,
     **options: Any,
 ) -> Stream:
-    """The stream of this name: of a data set, a named stream, or a path of an `.npz` or `.csv` file.
+    """The stream of this name: of a data set, a named stream, a path of an `.npz` or `.csv` file, a folder of images.
 
     `name` is such as "digits" (then say how to split it), "split-cifar100" (10 tasks of 10 classes),
     "split-tiny-imagenet" (100 of 2), "permuted-mnist", or "my/data.npz". `data` is the folder that holds the
     data set's folder; else RECOLLECT_DATA, else the cache is searched. For Tiny ImageNet, `size` is the side
-    that images are brought to and `partial` accepts that training images are missing. For an `.npz` file
-    that does not say which samples are for testing, `test_fraction` is the part of each class that is. The
-    other options are those of `Spec`: tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
+    that images are brought to and `partial` accepts that training images are missing. A folder with one folder of
+    images per class is read as it is needed, each image brought to `size` (see `dataset_from_images`). For an `.npz`
+    file or a folder that does not say which samples are for testing, `test_fraction` is the part of each class that
+    is. The other options are those of `Spec`: tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
 
     Anomaly detection streams are "nsl-kdd", "unsw-nb15", "skab", "nab", "adbench:shuttle", ...,
     "pyclad-nsl-kdd", and files with a concept and a label a row; their options are those of `ConceptSpec` and
@@ -93,20 +97,26 @@ def make_stream(
     name = str(name)
     split: dict[str, Any] = {} if test_fraction is None else {"test_fraction": test_fraction}
     if name.endswith((".npz", ".csv")):
-        _refuse(name, size=size, partial=partial or None)
+        _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         path = _path_of(name, data)
         if holds_concepts(path, options):
             return stream_from_file(path, {**options, **split})
         return build_stream(dataset_from_npz(path, **split), Spec.of(options))
     if is_concept_source(name):
-        _refuse(name, size=size, partial=partial or None)
+        _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         return make_concept_stream(name, data, {**options, **split})
-    _refuse(name, test_fraction=test_fraction)
     named = STREAMS.get(name) or NamedStream(name)
+    if named.dataset not in CATALOGUE and name and (folder := _found(name, data, Path.is_dir)):
+        _refuse(name, partial=partial or None)
+        images = dataset_from_images(folder, size=size, grey=grey, crop=crop, **split)
+        return build_stream(images, Spec.of(options))
+    _refuse(name, test_fraction=test_fraction, grey=grey or None, crop=crop or None)
     if named.dataset not in CATALOGUE:
         near = difflib.get_close_matches(name, stream_names(), n=1)
         hint = f"did you mean {near[0]!r}? There are" if near else "there are"
-        raise UsageError(f"There is no stream {name!r}; {hint} {', '.join(stream_names())}, and .npz files.")
+        raise UsageError(
+            f"There is no stream {name!r}; {hint} {', '.join(stream_names())}, .npz files and folders of images."
+        )
     spec = Spec.of({**_defaults(named, options), **options})
     dataset = load_dataset(named.dataset, data=data, size=size, partial=partial)
     # What differs from the published data set is in the name that stands in tables.
@@ -114,13 +124,11 @@ def make_stream(
     return build_stream(dataset, spec, name=name + suffix)
 
 
-def load_dataset(
-    name: str, *, data: Path | str | None = None, size: int | None = None, partial: bool = False
-) -> Dataset:
+def load_dataset(name: str, *, data: Path | str | None = None, size: Any = None, partial: bool = False) -> Dataset:
     """Find, read and check a data set; samples stay uint8, large ones memory-mapped.
 
-    >>> load_dataset("digits").x_train.shape
-    (1438, 1, 8, 8)
+    >>> len(load_dataset("digits").train), load_dataset("digits").input_shape
+    (1438, (1, 8, 8))
     """
     entry = published(name)
     if entry.problem == "detection":
@@ -196,7 +204,7 @@ def _cifar(entry: Published, data: Path | str | None) -> Dataset:
     return _from_cache(entry.name, decoded(entry.name, key, decode))
 
 
-def _tiny_imagenet(entry: Published, data: Path | str | None, size: int | None, partial: bool) -> Dataset:
+def _tiny_imagenet(entry: Published, data: Path | str | None, size: Any, partial: bool) -> Dataset:
     size = plain(size)
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 64):
         raise UsageError(f"size is the side of an image, 1 to 64 pixels; got {size!r}.")
@@ -264,22 +272,34 @@ def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _path_of(name: str, data: Path | str | None) -> Path:
-    """As given, or below the data folders."""
-    roots = [Path(), *([Path(data)] if data is not None else [])]
-    roots += [Path(part) for part in os.environ.get("RECOLLECT_DATA", "").split(os.pathsep) if part]
-    for root in roots:
-        if (root / name).is_file():
-            return root / name
-    raise UsageError(f"There is no file {name}; looked in {', '.join(str(root) for root in roots)}.")
+    found = _found(name, data, Path.is_file)
+    if found is None:
+        raise UsageError(f"There is no file {name}; looked in {', '.join(map(str, _roots(data)))}.")
+    return found
+
+
+def _found(name: str, data: Path | str | None, is_there: Callable[[Path], bool]) -> Path | None:
+    """The path as given, or below the data folders."""
+    return next((root / name for root in _roots(data) if is_there(root / name)), None)
+
+
+def _roots(data: Path | str | None) -> list[Path]:
+    given = [Path(), *([Path(data)] if data is not None else [])]
+    return given + [Path(part) for part in os.environ.get("RECOLLECT_DATA", "").split(os.pathsep) if part]
 
 
 def _refuse(name: str, **options: Any) -> None:
     for option, value in options.items():
         if value is not None:
-            belongs = "an .npz file" if option == "test_fraction" else "tiny-imagenet"
+            belongs = _BELONGS.get(option, "tiny-imagenet")
             raise UsageError(f"The option {option} belongs to {belongs}; {name} does not take it.")
 
 
+_BELONGS = {
+    "test_fraction": "an .npz file or a folder of images",
+    "size": "tiny-imagenet and folders of images",
+    **dict.fromkeys(("grey", "crop"), "folders of images"),
+}
 _FASHION = (
     "T-shirt/top",
     "Trouser",

@@ -21,10 +21,10 @@ from recollect.runs.run import Task
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
 from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Visit
+from recollect.streams.samples import Samples
 
 # Test samples are always met in this order: a learner that looks at whole batches gains nothing from it.
 TEST_ORDER_SEED = 20230901
-_HASH_ROWS = 4096
 
 __all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform", "Visit"]
 
@@ -136,7 +136,7 @@ class Stream:
         return self._continuous(seed, start) if self.continuous else self._visit_by_visit(seed, start)
 
     def _visit_by_visit(self, seed: int, start: int) -> Iterator[Batch]:
-        x, y, size, number = self.data.x_train, self._y_train, self.batch, start
+        y, size, number = self._y_train, self.batch, start
         first = int(np.searchsorted(self._first_batch, start, side="right")) - 1
         for section in range(first, len(self._visits)):
             visit = self._visits[section]
@@ -149,7 +149,7 @@ class Stream:
                 order = self._order(seed, section, p)
                 for low in range(skipped * size, length, size):
                     index = order[low : low + size]
-                    inputs = self._take(x, index)
+                    inputs = self._take(self.data.train, index)
                     seen = low + len(index)
                     yield Batch(
                         x=inputs if transform is None else transform(inputs),
@@ -164,7 +164,7 @@ class Stream:
                 skipped = 0
 
     def _continuous(self, seed: int, start: int) -> Iterator[Batch]:
-        x, y, size = self.data.x_train, self._y_train, self.batch
+        y, size = self._y_train, self.batch
         # The batch that holds the last sample of a task's part ends the task; where batches are the sections,
         # every batch ends one.
         ends = {(int(last) - 1) // size: k for k, last in enumerate(self._first_sample[1:])}
@@ -173,7 +173,7 @@ class Stream:
             index = self._stretch(order, number * size, (number + 1) * size)
             seen = number * size + len(index)
             over = number if self.sections_are_batches else ends.get(number)
-            yield Batch(self._take(x, index), y[index], None, number, False, over, seen)
+            yield Batch(self._take(self.data.train, index), y[index], None, number, False, over, seen)
 
     def _stretch(self, order: Callable[[int], NDArray[np.int64]], low: int, high: int) -> NDArray[np.int64]:
         """The samples from place `low` to `high` of a continuous stream, visits one after the other."""
@@ -202,7 +202,7 @@ class Stream:
         transforming = any(t.transform is not None for t in self.tasks)
         for low in range(0, len(index), batch):
             rows, whose = index[low : low + batch], task[low : low + batch]
-            x = self._take(self.data.x_test, rows)
+            x = self._take(self.data.test, rows)
             if transforming:
                 self._transform_mixed(x, whose)
             yield TestBatch(x, self._y_test.take(rows), whose)
@@ -212,7 +212,7 @@ class Stream:
         index = self.tasks[task].test
         if subsample is not None and subsample < len(index):
             index = np.sort(index[permutation(len(index), TEST_ORDER_SEED, task)[:subsample]])
-        x, transform = self._take(self.data.x_test, index), self.tasks[task].transform
+        x, transform = self._take(self.data.test, index), self.tasks[task].transform
         return x if transform is None else transform(x), self._y_test.take(index)
 
     def record_tasks(self) -> tuple[Task, ...]:
@@ -239,17 +239,15 @@ class Stream:
         the tasks is left out, so that the seeds of an experiment share this hash.
         """
         used = np.unique(np.concatenate([task.test for task in self.tasks]))
-        x, y, classes = self.data.x_test, self.data.y_test, self.data.classes
+        samples, classes = self.data.test, self.data.classes
         n_train: list[int] = []
         if self.adds_classes:  # else the variant has a hash of the training samples themselves
             train = np.unique(np.concatenate([task.train for task in self.tasks]))
             n_train = np.bincount(self.data.y_train[train], minlength=len(classes)).tolist()
-        head = ["recollect data 1", x.dtype.str, x.shape[1:], len(used), classes, n_train, self.variant]
+        head = ["recollect data 1", samples.dtype.str, samples.shape, len(used), classes, n_train, self.variant]
         hashed = hashlib.sha256(repr(head).encode())
-        hashed.update(y[used].tobytes())
-        for low in range(0, len(used), _HASH_ROWS):
-            rows: Any = slice(low, low + _HASH_ROWS) if len(used) == len(x) else used[low : low + _HASH_ROWS]
-            hashed.update(np.ascontiguousarray(x[rows]).data)
+        hashed.update(self.data.y_test[used].tobytes())
+        samples.digest(used, hashed)
         return hashed.hexdigest()
 
     @cached_property
@@ -304,8 +302,8 @@ class Stream:
         train = self._visits[section].train
         return train[permutation(len(train), seed, section, number_of_pass)] if self.shuffle else train
 
-    def _take(self, x: NDArray[Any], index: NDArray[np.int64]) -> NDArray[Any]:
-        taken = x.take(index, axis=0)
+    def _take(self, samples: Samples, index: NDArray[np.int64]) -> NDArray[Any]:
+        taken = samples.take(index)
         return taken if self.scale is None else self.scale(taken)
 
     def _transform_mixed(self, x: NDArray[Any], task: NDArray[np.int64]) -> None:

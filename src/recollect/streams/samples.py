@@ -1,0 +1,152 @@
+"""What a stream is cut from: arrays in memory or mapped from a file, images on disk, ids in something larger.
+
+A stream keeps tasks, visits and order, and takes its samples by their places. Memories keep what `take` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import MissingExtra, UsageError
+
+Index = NDArray[np.int64]
+_CHUNK = 4096
+
+
+class Hash(Protocol):
+    """A hash of `hashlib`'s that is being made."""
+
+    def update(self, data: Any, /) -> None:
+        """Add these bytes."""
+
+
+@runtime_checkable
+class Samples(Protocol):
+    """Samples by their places 0 .. n - 1."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one sample; () for an id."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its values."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def take(self, index: Index) -> NDArray[Any]:
+        """The samples at these places, one row each, in an array that the caller may change."""
+
+    def digest(self, index: Index, into: Hash) -> None:
+        """Add the content of these samples to a hash; it is the same however they are stored."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySamples:
+    """The rows of an array, which may be mapped from a file: it is never copied as a whole.
+
+    >>> ArraySamples(np.arange(6).reshape(3, 2)).take(np.array([2, 0]))
+    array([[4, 5],
+           [0, 1]])
+    """
+
+    array: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one row."""
+        return tuple(self.array.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the array."""
+        return self.array.dtype
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def take(self, index: Index) -> NDArray[Any]:
+        """A copy of these rows."""
+        return self.array.take(index, axis=0)
+
+    def digest(self, index: Index, into: Hash) -> None:
+        """The bytes of the rows."""
+        is_all = len(index) == len(self.array) and bool((index == np.arange(len(index))).all())
+        for low in range(0, len(index), _CHUNK):
+            rows: Any = slice(low, low + _CHUNK) if is_all else index[low : low + _CHUNK]
+            into.update(np.ascontiguousarray(self.array[rows]).data)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Images on disk, read when they are needed; every one comes out as (channels, height, width) of uint8.
+
+    `size` is (height, width). An image of another size is resized; with `crop` the largest piece of the right
+    proportions is cut from its middle first, so that nothing is stretched. `channels` is 3 for colours, 1 for grey.
+    The digest is that of the pixels: a stream over the same images in an array is the same stream.
+    """
+
+    files: Sequence[str]
+    size: tuple[int, int]
+    channels: int = 3
+    crop: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Channels, height, width."""
+        return (self.channels, *self.size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bytes."""
+        return np.dtype(np.uint8)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def take(self, index: Index) -> NDArray[Any]:
+        """Decode these files."""
+        return np.stack(list(self._decoded(index))) if len(index) else np.empty((0, *self.shape), np.uint8)
+
+    def digest(self, index: Index, into: Hash) -> None:
+        """The bytes of the pixels."""
+        for image in self._decoded(index):
+            into.update(np.ascontiguousarray(image).data)
+
+    def _decoded(self, index: Index) -> Iterator[NDArray[np.uint8]]:
+        try:
+            from PIL import Image, ImageOps
+        except ImportError:
+            raise MissingExtra.of("Pillow", "data") from None
+        mode, (height, width) = {1: "L", 3: "RGB"}[self.channels], self.size
+        for place in index.tolist():
+            file = self.files[place]
+            try:
+                with Image.open(file) as image:
+                    pixels = image.convert(mode)
+            except FileNotFoundError:
+                raise UsageError(
+                    f"The image {file} is not there any more. Put it back, or make the stream again."
+                ) from None
+            except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+                raise UsageError(
+                    f"Cannot read the image {file}: {error}. Remove it, or put a whole one there."
+                ) from None
+            if pixels.size != (width, height):
+                if self.crop:
+                    pixels = ImageOps.fit(pixels, (width, height), Image.Resampling.BILINEAR)
+                else:
+                    pixels = pixels.resize((width, height), Image.Resampling.BILINEAR)
+            array = np.asarray(pixels)
+            yield array[None] if self.channels == 1 else array.transpose(2, 0, 1)
+
+
+def as_samples(given: NDArray[Any] | Samples) -> Samples:
+    """An array as samples, one row each; samples as they are."""
+    return ArraySamples(given) if isinstance(given, np.ndarray) else given
