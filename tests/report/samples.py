@@ -47,7 +47,7 @@ def make_run(
 
 
 def _row(k: int, T: int, keep: float, harder: float, restricted: bool, rng: np.random.Generator) -> Row:
-    correct, triangle = [], []
+    correct, triangle, masked = [], [], []
     errors: dict[str, list[int]] = {"own": [], "older": [], "newer": []}
     for j in range(T):
         skill = 0.95 * keep ** (k - j) if 0 <= j <= k else 0.5 / (j + 1)
@@ -61,6 +61,7 @@ def _row(k: int, T: int, keep: float, harder: float, restricted: bool, rng: np.r
         correct.append(right)
         triangle.append(tuple(line))
         wrong = N - right
+        masked.append(min(N, (line[j] or 0) + 1 + (k - j) // 2 if k >= j else (line[j] or 0) + 1))
         errors["own"].append(wrong // 4)
         errors["newer"].append(wrong - wrong // 4 if k > j else 0)
         errors["older"].append(0 if k > j else wrong - wrong // 4)
@@ -70,6 +71,7 @@ def _row(k: int, T: int, keep: float, harder: float, restricted: bool, rng: np.r
         correct=tuple(correct),
         n=(N,) * T,
         restricted=tuple(triangle) if restricted and k >= 0 else None,
+        masked=tuple(masked) if restricted and k >= 0 else None,
         errors={side: tuple(counts) for side, counts in errors.items()},
     )
 

@@ -12,12 +12,12 @@ import pytest
 from recollect.errors import NotComputable
 from recollect.metrics import registry
 from recollect.report.comparison import compare
-from recollect.report.contents import Contents
 from recollect.report.figures import left_out, make_figure
 from recollect.report.gather import gather
 from recollect.report.notebook import run_html
 from recollect.report.page import build_page
-from recollect.report.sentences import answer
+from recollect.report.results import Contents
+from recollect.report.sentences import answers
 from recollect.report.summary import summarise
 from recollect.runs import group
 from tests.report.samples import CONCEPTS, make_detector, make_detectors
@@ -35,8 +35,10 @@ def three() -> Contents:
 
 
 def seen_by_reader(page: str) -> str:
-    """All text, and what is read out or shown on hover; but for the sources, which are other people's words."""
-    reader = Reader(re.sub(r'<span class="source">.*?</span>', "", page, flags=re.DOTALL))
+    """All text, and what is read out or shown on hover; but for definitions and reasons, in the catalogue's words."""
+    for part in (r'<dl class="definitions">.*?</dl>', r'<ul class="refusals">.*?</ul>', r'title="[^"]*"'):
+        page = re.sub(part, "", page, flags=re.DOTALL)
+    reader = Reader(page)
     spoken = [attrs.get(name) or "" for _, attrs in reader.found for name in ("aria-label", "title")]
     return " ".join([reader.text, *spoken])
 
@@ -66,7 +68,7 @@ def test_the_table_leads_with_what_the_field_reports(three: Contents) -> None:
 
 def test_what_does_not_apply_is_dropped_with_a_line(three: Contents) -> None:
     text = Reader(build_page(three)).text
-    said = f"RAA and RAF are not shown: the score is ROC-AUC of concepts, and {ALLOWED}."
+    said = f"RAA and RAF are not shown: {ALLOWED}."
     assert text.count(said) == 1, "once, although there are three streams"
     assert text.count("Forgetting is not split here: ") == 1
     assert text.count("Where wrong answers go is not shown: ") == 1
@@ -74,12 +76,14 @@ def test_what_does_not_apply_is_dropped_with_a_line(three: Contents) -> None:
 
 
 def test_the_answer_is_about_the_continual_average(three: Contents) -> None:
-    lead, forgotten = answer(three.streams[0])
-    text = " ".join(map(str, lead))
+    lead, _, forgotten, _ = answers(three.streams[0])
+    text = " ".join(map(str, (*lead.said, *lead.more)))
     assert text.startswith("replay-IForest has the highest continual average of ROC-AUC, 0.")
-    assert "After the last concept it also has the highest average ROC-AUC over all concepts" in text
-    assert re.search(r"cumulative-IForest reaches [\d., \[\]]+ and cumulative-ECOD [\d., \[\]]+: what can be", text)
-    assert str(forgotten[0]).startswith("naive-IForest forgets 0.")
+    assert "After the last concept replay-IForest has the highest average ROC-AUC over all concepts" in text
+    assert re.search(
+        r"With all the data cumulative-IForest reaches [\d., \[\]]+ and cumulative-ECOD [\d., \[\]]+\.", text
+    )
+    assert str(forgotten.said[0]).startswith("replay-IForest's ROC-AUC on earlier concepts has fallen by 0.")
 
 
 def test_another_may_be_best_at_the_end() -> None:
@@ -92,7 +96,8 @@ def test_another_may_be_best_at_the_end() -> None:
     early = [[0.9] * 5] * 4 + [[0.5] * 5]
     late = [[0.6] * 5] * 4 + [[0.8] * 5]
     groups = group(run(name, rows, s) for name, rows in (("early", early), ("late", late)) for s in range(2))  # type: ignore[misc]
-    text = " ".join(map(str, answer(gather(groups).streams[0])[0]))
+    lead = answers(gather(groups).streams[0])[0]
+    text = " ".join(map(str, (*lead.said, *lead.more)))
     assert "early has the highest continual average" in text
     assert "After the last concept late has the highest average ROC-AUC over all concepts, 0.800" in text
 
@@ -124,9 +129,9 @@ def test_streams_of_one_name_are_told_apart_by_their_scenario(three: Contents) -
 
 
 def test_ranks_over_scenarios_warn_of_the_p(three: Contents) -> None:
-    table = three.ranks[0]
-    assert (table.id, table.n) == ("acc.continual_average", 3)
-    assert table.labels[int(np.argmin(table.average))] == "cumulative-IForest"
+    table = three.ranks["acc.continual_average"]
+    assert table.n == 3
+    assert table.names[int(np.argmin(table.average))] == "cumulative-IForest"
     assert "the same data in another scenario" in (table.reason or "")
     extra = gather((*make_detectors(seeds=2, rows=ALL_ROWS), *group([make_detector("experts-IForest", 0)])))
     refused = {one.what: one.why for one in extra.refusals}
@@ -143,7 +148,7 @@ def test_a_concept_of_one_class_is_named_with_its_reason() -> None:
         )
         assert stream.unscored == {"probe": "its test set holds normal samples only"}
         assert stream.learners[0].numbers["acc.average"].reason == why
-        assert str(answer(stream)[0][0]) == f"No learner has a continual average of ROC-AUC: {why}."
+        assert str(answers(stream)[0].said[0]) == f"No learner has a continual average of ROC-AUC: {why}."
         refused = {one.what: one.why for one in stream.refusals}
         assert refused["ROC-AUC of the concept probe"] == "its test set holds normal samples only"
         assert np.isnan(stream.learners[0].matrix.value[:, 2]).all()
@@ -212,7 +217,7 @@ def test_figures_have_the_words(rows: str, tmp_path: Path) -> None:
     assert matrix.get_ylabel() == {"concepts": "after concept", "batches": "after batch", "visits": "after visit"}[rows]
     assert len(matrix.patches) == (0 if rows == "concepts" else len(CONCEPTS))
     assert "acc.continual_average" in make_figure("compare", stream).axes[0].get_xlabel()
-    for name, why in (("difficulty", "number of classes"), ("split", "one score a sample")):
+    for name, why in (("difficulty", "number of classes"), ("split", "one score per sample")):
         with pytest.raises(NotComputable, match=why):
             make_figure(name, stream)
 

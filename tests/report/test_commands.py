@@ -15,7 +15,7 @@ from recollect.cli.figure import figure
 from recollect.cli.report import report
 from recollect.cli.score import score
 from recollect.errors import RecollectError
-from recollect.report.words import CONCEPTS
+from recollect.problems import problem_of
 from recollect.runs import save
 from tests.report.samples import make_detectors, make_groups
 
@@ -99,7 +99,7 @@ def test_detectors_are_scored_by_what_their_field_reports(detectors: Path) -> No
     assert text.startswith("ROC-AUC\n")
     assert "after each concept" in text
     ids = [line.split()[3] for line in text.splitlines()[2:7]]
-    assert ids == list(CONCEPTS.shown)
+    assert ids == list(problem_of("detection").focus.shown)
     assert "raa.michel2023" not in text
     text = call("compare", detectors)
     assert "nsl_kdd (concept-agnostic), ROC-AUC" in text
@@ -139,9 +139,7 @@ def test_a_target_of_a_file_with_a_run_for_each_score() -> None:
 
 def test_a_figure_says_what_it_cannot_draw(detectors: Path, tmp_path: Path) -> None:
     words = ("-o", tmp_path / "a.pdf", "--stream", "nsl_kdd (concept-agnostic)")
-    assert "raa.michel2023 is not drawn: the score is ROC-AUC of concepts" in call(
-        "figure", "aa-raa", detectors, *words
-    )
+    assert "raa.michel2023 is not drawn: its difficulty does not follow" in call("figure", "aa-raa", detectors, *words)
 
 
 def test_a_concept_without_a_score_is_left_out_when_told(tmp_path: Path) -> None:

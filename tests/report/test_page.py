@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.report.contents import Band
 from recollect.report.gather import gather
 from recollect.report.page import build_page
 from recollect.report.page.pack import pack, to_script, unpack
 from recollect.runs import group
+from recollect.stats import Estimate
 from tests.report.samples import make_groups, make_run
 from tests.report.test_gather import imported
 
@@ -129,7 +129,7 @@ def test_imported_results_alone_make_a_page() -> None:
 
 def test_one_run_one_task() -> None:
     page = build_page(gather(group([make_run("a", 0, 1)])))
-    assert "There is no other learner" in page
+    assert "no other learner is here" in page
 
 
 def test_a_page_is_the_same_bytes_each_time() -> None:
@@ -142,7 +142,7 @@ def test_packing_keeps_four_digits(scale: float) -> None:
     rng = np.random.default_rng(0)
     value = rng.normal(size=(20, 20)) * scale
     value[3, 4] = np.nan
-    packed = pack(Band(value, value - scale, value + scale))
+    packed = pack(Estimate(value, value - scale, value + scale, 5, "t", value))
     for name, expected in (("value", value), ("low", value - scale), ("high", value + scale)):
         error = np.nanmax(np.abs(unpack(packed, name) - expected))
         assert error <= max(0.5e-4, 1e-4 * scale)
@@ -151,8 +151,8 @@ def test_packing_keeps_four_digits(scale: float) -> None:
 
 def test_packing_without_intervals_and_without_values() -> None:
     nothing = np.full(3, np.nan)
-    assert "low" not in pack(Band(np.ones(3), nothing, nothing))
-    assert np.isnan(unpack(pack(Band(nothing, nothing, nothing)))).all()
+    assert "low" not in pack(Estimate(np.ones(3), nothing, nothing, 1, "t", nothing))
+    assert np.isnan(unpack(pack(Estimate(nothing, nothing, nothing, 0, "t", nothing)))).all()
 
 
 def test_json_has_no_nan() -> None:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from recollect.report.contents import Bend, Number
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from recollect.report.gather import gather
-from recollect.report.prose import Sentence
-from recollect.report.sentences import _forgotten as forgotten
-from recollect.report.sentences import answer, other_rows, who_stopped
+from recollect.report.prose import Name, Sentence
+from recollect.report.results import UNKNOWN, Stream
+from recollect.report.sentences import (
+    answers,
+    at_the_end,
+    forgotten,
+    how_sure,
+    other_rows,
+    reference_level,
+    warnings,
+    what_was_forgotten,
+    who_is_ahead,
+    who_is_learning,
+)
 from recollect.report.words import Words
-from tests.report.samples import make_groups
+from recollect.runs import Run, group
+from recollect.stats import Estimate, Plateau
+from tests.report.samples import make_groups, make_run
 
 NAN = float("nan")
 WORDS = Words()
@@ -18,51 +35,133 @@ def said(sentences: tuple[Sentence, ...]) -> str:
     return " ".join(map(str, sentences))
 
 
-def number(value: float, half: float | None = 0.01, n: int = 8) -> Number:
-    return Number(value, NAN, NAN, n) if half is None else Number(value, value - half, value + half, n)
+def number(value: float, half: float | None = 0.01, n: int = 8) -> Estimate:
+    ends = (NAN, NAN) if half is None else (value - half, value + half)
+    return Estimate(value, *ends, n, "t", NAN if half is None else half)
 
 
-def bend(kind: str, at: int | None = None, low: int | None = None, high: int | None = None) -> Bend:
-    slope = number(0.031)
-    return Bend(kind, at is not None, at, low, high, slope, slope, 5, "it rises, but the seeds do not show it: 0.1")
+def scored(learner: str, levels: list[float], role: str = "contestant", **changed: Any) -> list[Run]:
+    """Runs of six tasks whose last row, and so the headline, has these levels, one per seed."""
+    made = []
+    for seed, level in enumerate(levels):
+        run = make_run(learner, seed)
+        rows = tuple(
+            replace(row, scores={"accuracy": (level,) * 6}, correct=None, n=None, restricted=None, masked=None, errors={})
+            for row in run.rows
+        )
+        made.append(replace(run, rows=rows, role=role, **changed))
+    return made
 
 
-class TestWhoStopped:
-    def test_a_plateau_with_its_interval_counts_tasks_from_one(self) -> None:
-        text = said(who_stopped({"gdumb": bend("plateau", 6, 5, 8)}, WORDS, 20))
+def stream_of(*runs: list[Run]) -> Stream:
+    return gather(group(run for of in runs for run in of)).streams[0]
+
+
+class TestWhoIsAhead:
+    def test_a_lead_over_one(self) -> None:
+        text = said(who_is_ahead(stream_of(scored("er", [0.61, 0.62, 0.6]), scored("ft", [0.2, 0.22, 0.21]))))
+        assert text.startswith("er has the highest average accuracy over all tasks, 0.610, and is ahead of ft: by 0.4")
+        assert text.count("[") == 1, "one interval per sentence"
+
+    def test_a_lead_over_all(self) -> None:
+        made = stream_of(
+            scored("er", [0.61, 0.62, 0.6]), scored("a", [0.2, 0.22, 0.21]), scored("b", [0.3, 0.32, 0.31])
+        )
+        assert "is ahead of every other learner; the nearest is b: by 0.300 [" in said(who_is_ahead(made))
+
+    def test_seeds_that_cannot_tell_say_how_many_would(self) -> None:
+        made = stream_of(scored("er", [0.61, 0.65, 0.6, 0.66, 0.62]), scored("gd", [0.6, 0.61, 0.62, 0.6, 0.63]))
+        lead = made.headline and made.headline.lead
+        assert lead
+        text = said(who_is_ahead(made))
         assert text == (
-            "By RAA, which corrects accuracy for the growing number of classes: gdumb stops learning at task 7"
-            " [6, 9] of 20."
+            "er has the highest average accuracy over all tasks, 0.628, gd 0.612: these 5 seeds are too few"
+            f" (about {lead.rivals[0].seeds_needed} would, if the difference stays)."
         )
 
+    def test_ahead_of_some(self) -> None:
+        made = stream_of(scored("a", [0.6, 0.62, 0.61]), scored("b", [0.2, 0.21, 0.21]), scored("c", [0.6, 0.6, 0.62]))
+        assert ", and is ahead of b; it cannot be told from c: these 3 seeds are too few (" in said(who_is_ahead(made))
+
+    def test_one_seed_says_so(self) -> None:
+        text = said(who_is_ahead(stream_of(scored("a", [0.6]), scored("b", [0.5]))))
+        assert text.endswith("0.600, b 0.500: one seed cannot tell them apart; run three or more.")
+
+    def test_runs_without_chance(self) -> None:
+        text = said(who_is_ahead(stream_of(scored("a", [0.6] * 3), scored("b", [0.5] * 3))))
+        assert "every seed gives the same difference, 0.100, so that seeds say nothing of it" in text
+
+    def test_lower_is_better(self) -> None:
+        runs = [scored(name, [v, v + 0.01, v - 0.01], higher_is_better=False) for name, v in (("a", 0.6), ("b", 0.1))]
+        text = said(who_is_ahead(stream_of(*runs)))
+        assert text.startswith("b has the lowest average accuracy over all tasks, 0.100")
+
+    def test_references_and_floors_are_no_contestants_whatever_their_names(self) -> None:
+        made = stream_of(
+            scored("cumulative_ours", [0.5, 0.52]),
+            scored("b", [0.4, 0.42]),
+            scored("all data", [0.9, 0.91], role="joint"),
+            scored("guess", [0.1, 0.11], role="floor"),
+        )
+        assert said(who_is_ahead(made)).startswith("cumulative_ours has the highest")
+        level = said(reference_level(made))
+        assert "With all the data all data reaches 0.905 [" in level
+        assert "Without learning guess reaches 0.105 [" in level
+
+    def test_one_learner_and_none(self) -> None:
+        assert "no other learner is here" in said(who_is_ahead(stream_of(scored("a", [0.6, 0.7]))))
+        run = make_run("a", 0)
+        bare = replace(run, rows=run.rows[:3])
+        assert "No learner has an average accuracy over all tasks: " in said(who_is_ahead(stream_of([bare])))
+
+    def test_names_are_marked(self) -> None:
+        (first, *_) = who_is_ahead(stream_of(scored("<b>", [0.6])))
+        assert isinstance(first.parts[0], Name)
+
+
+def plateau(kind: str, at: int | None = None, low: int | None = None, high: int | None = None, n: int = 5) -> Plateau:
+    slope = number(0.031)
+    return Plateau(at is not None, kind, at, low, high, slope, slope, number(0.002), n, None)
+
+
+class TestWhoIsLearning:
+    def test_a_plateau_with_its_interval_counts_tasks_from_one(self) -> None:
+        text = said(who_is_learning({"gdumb": plateau("plateau", 6, 5, 8)}, WORDS, 20))
+        assert text == "gdumb's RAA is level from task 7 [6, 9] of 20 on."
+
     def test_every_kind_is_said(self) -> None:
-        bends = {
-            "p": bend("peak", 3, 3, 4),
-            "r": bend("rising"),
-            "s": bend("slowing"),
-            "f": bend("flat"),
-            "d": bend("falling"),
-            "u": bend("undecided"),
+        short = replace(plateau("undecided"), slope=UNKNOWN)
+        plateaus = {
+            "p": plateau("peak", 3, 3, 4),
+            "r": plateau("rising"),
+            "s": plateau("slowing"),
+            "f": plateau("flat"),
+            "d": plateau("falling"),
+            "u": plateau("undecided"),
+            "o": plateau("undecided", n=1),
+            "t": short,
             "none": None,
         }
-        text = said(who_stopped(bends, Words("concept", "concepts", "ROC-AUC"), 10))
-        assert "p stops learning at concept 4 [4, 5] of 10 and loses ground after it." in text
-        assert "r and s are still learning at the end (RAA rises by 0.031 a concept)." in text
-        assert "f never gains." in text
-        assert "d loses ground throughout." in text
-        assert "Whether u stopped learning is open: it rises, but the seeds do not show it." in text
+        text = said(who_is_learning(plateaus, Words("concept", "concepts", "ROC-AUC"), 10))
+        assert "p's RAA falls after concept 4 [4, 5] of 10." in text
+        assert "r and s still rise in RAA at the end, by 0.031 per concept." in text
+        assert "Of f no rise in RAA is shown (0.002 [−0.008, 0.012] per concept)." in text
+        assert "d falls in RAA throughout." in text
+        assert "Whether u is still learning is open: its RAA rises, and the seeds do not show whether it goes" in text
+        assert "Whether o is still learning is open: one seed" in text
+        assert "Whether t is still learning is open: that takes five concepts or more." in text
         assert "none" not in text
+        assert "never" not in text
 
     def test_nothing_to_say_without_curves(self) -> None:
-        assert who_stopped({"a": None}, WORDS, 5) == ()
+        assert who_is_learning({"a": None}, WORDS, 5) == ()
 
 
 class TestOtherRows:
     def test_learners_evaluated_less_often_are_named(self) -> None:
         ends = {"er": (1, 2, 3, 4), "er-64": (None, 2, None, 4), "gdumb": (None, 2, None, 4)}
         text = said(other_rows(ends, WORDS, 4))
-        assert text.startswith("er-64 and gdumb were evaluated after 2 of 4 tasks, others after 4.")
-        assert "compare them with care" in text
+        assert text.startswith("er-64 and gdumb were evaluated after 2 of 4 tasks, others after 4: compare")
 
     def test_the_same_rows_need_no_word(self) -> None:
         assert other_rows({"a": (None, 2), "b": (None, 2)}, WORDS, 2) == ()
@@ -70,57 +169,74 @@ class TestOtherRows:
 
     def test_as_many_but_other_rows_are_said_too(self) -> None:
         text = said(other_rows({"a": (1, None, 3), "b": (None, 2, 3)}, WORDS, 3))
-        assert text.startswith("Learners were evaluated after 2 tasks each, not the same ones. Forgetting")
+        assert text.startswith("Learners were evaluated after 2 tasks each, not the same ones: compare")
 
 
 class TestWhatWasForgotten:
-    def test_lost_and_confusion_with_their_share(self) -> None:
-        text = str(forgotten("er", number(0.4), number(0.1), number(0.3), number(0.05, 0), WORDS))
-        assert text == (
-            "er forgets 0.400 [0.390, 0.410]: 0.100 [0.090, 0.110] (25 %) is lost knowledge, 0.300 [0.290, 0.310]"
-            " is confusion with newer classes, of which guessing alone explains 0.050."
+    def learner(self, af: Estimate, *parts: Estimate, probe: Estimate | None = None) -> Any:
+        one = gather(make_groups()).streams[0].learners[0]
+        names = dict(zip(("split.within", "split.older", "split.newer"), parts or [UNKNOWN] * 3, strict=True))
+        extra = {} if probe is None else {"probe.forgetting": probe}
+        return replace(one, label="er", numbers={**one.numbers, "forgetting.chaudhry2018": af, **names, **extra})
+
+    def test_the_parts(self) -> None:
+        one = self.learner(number(0.4), number(0.015), number(0.005), number(0.38), probe=number(0.016))
+        assert str(forgotten(one, WORDS)) == (
+            "er's accuracy on earlier tasks has fallen by 0.400 [0.390, 0.410] from its best: 0.015 within the task,"
+            " 0.005 confused with older tasks (not shown to differ from 0), 0.380 confused with newer ones."
+            " Linear probes of its features lost 0.016 [0.006, 0.026]."
         )
-
-    def test_nothing_lost(self) -> None:
-        text = str(forgotten("er", number(0.9), number(-0.02), number(0.92), number(0.2, 0), WORDS))
-        assert "none of it is lost knowledge (−0.020 [−0.030, −0.010])" in text
-
-    def test_loss_that_cannot_be_told_from_zero(self) -> None:
-        text = str(forgotten("er", number(0.9), number(0.005), number(0.895), Number(), WORDS))
-        assert "the seeds show no lost knowledge (0.005 [−0.005, 0.015])" in text
-        assert "guessing" not in text
-
-    def test_less_confusion_than_chance(self) -> None:
-        text = str(forgotten("er", number(0.3), number(0.25), number(0.05), number(0.1, 0), WORDS))
-        assert "less than guessing alone would bring: 0.100" in text
 
     def test_no_forgetting_and_gain(self) -> None:
-        none, gain = (
-            str(forgotten("er", af, Number(), Number(), Number(), WORDS)) for af in (number(0.005), number(-0.1))
-        )
+        none, gain = (str(forgotten(self.learner(af), WORDS)) for af in (number(0.005), number(-0.1)))
         assert none == "er forgets nothing that the seeds could show: AF 0.005 [−0.005, 0.015]."
-        assert "gains on earlier tasks" in gain
+        assert gain.startswith("er gains on earlier tasks: AF −0.100")
 
     def test_without_the_split(self) -> None:
-        assert (
-            str(forgotten("er", number(0.4), Number(), Number(), Number(), WORDS)) == "er forgets 0.400 [0.390, 0.410]."
-        )
+        text = str(forgotten(self.learner(number(0.4)), WORDS))
+        assert text == "er's accuracy on earlier tasks has fallen by 0.400 [0.390, 0.410] from its best."
+
+    def test_the_best_and_the_one_that_forgot_most(self) -> None:
+        sentences, _ = what_was_forgotten(gather(make_groups()).streams[0])
+        assert [str(one).partition("'")[0] for one in sentences[:2]] == ["er", "finetune"]
+
+    def test_no_word_of_knowledge(self) -> None:
+        text = " ".join(said((*one.said, *one.more)) for one in answers(gather(make_groups()).streams[0]))
+        assert "knowledge" not in text
 
 
-def test_the_answer_leaves_references_out_of_the_contest() -> None:
-    lead, *rest = answer(gather(make_groups()).streams[0])
-    assert str(lead[0]).startswith("er has the highest")
-    assert "Retrained on everything seen so far, joint_incremental reaches" in said(lead)
-    assert all("joint_incremental" not in said(paragraph) for paragraph in rest)
+def test_the_four_questions_leave_references_out() -> None:
+    four = answers(gather(make_groups()).streams[0])
+    assert [one.key for one in four] == ["ahead", "learning", "forgotten", "sure"]
+    assert str(four[0].said[0]).startswith("er has the highest")
+    assert all("joint_incremental" not in said(one.said) for one in four)
 
 
 def test_what_cannot_be_told_is_said() -> None:
     runs = make_groups(with_joint=False)
-    from dataclasses import replace
-
-    from recollect.runs import group
-
     bare = group(
-        replace(run, rows=tuple(replace(row, restricted=None) for row in run.rows)) for g in runs for run in g.runs
+        replace(run, rows=tuple(replace(row, restricted=None, masked=None) for row in run.rows))
+        for g in runs
+        for run in g.runs
     )
-    assert "What part of the forgetting is lost knowledge cannot be told" in said(answer(gather(bare).streams[0])[-1])
+    assert "How it comes about cannot be told: " in said(answers(gather(bare).streams[0])[2].said)
+
+
+def test_how_sure() -> None:
+    made = gather(make_groups()).streams[0]
+    assert said(how_sure(made)) == (
+        "5 seeds per learner; intervals are of 95 %, those of the lead for all pairs of learners at once."
+        " All were evaluated after the same 6 tasks."
+    )
+    assert warnings(made) == ()
+    same = stream_of(scored("a", [0.6] * 3), scored("b", [0.5, 0.51, 0.52]))
+    assert "Every seed gave the same scores with a: nothing in them is random" in said(warnings(same))
+    assert "One seed per learner: no interval" in said(how_sure(stream_of(scored("a", [0.6]))))
+
+
+def test_one_observation_has_no_interval() -> None:
+    same = stream_of(scored("a", [0.6] * 3), scored("b", [0.5, 0.51, 0.52]))
+    number = same.learner("a").numbers["acc.average"]
+    assert (number.value, number.n) == (0.6, 3)
+    assert np.isnan(number.low)
+    assert at_the_end(same) == ()

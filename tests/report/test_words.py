@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.report.words import CONCEPTS, TASKS, Words, focus_of, score_name, words_for
+from recollect.problems import problem_of
+from recollect.report.words import Words, focus_of, words_for
 from recollect.runs import Plan, group
 from tests.report.samples import make_detector, make_run
 
@@ -33,7 +34,9 @@ def test_a_single_pass_over_classes_keeps_its_words() -> None:
 
 
 def test_scores_by_their_names() -> None:
-    assert [score_name(name) for name in ("roc_auc", "average_precision", "f1", "my_score", "RMSE")] == [
+    assert [
+        problem_of("detection").score_name(name) for name in ("roc_auc", "average_precision", "f1", "my_score", "RMSE")
+    ] == [
         "ROC-AUC",
         "average precision",
         "F1",
@@ -43,13 +46,8 @@ def test_scores_by_their_names() -> None:
     assert Words("concept", "concepts", "average precision").average == "mean average precision"
 
 
-def test_only_whole_words_are_changed() -> None:
-    words = Words("concept", "concepts", "F1")
-    assert words.say("Tasks of a multitask learner: task accuracy") == "Concepts of a multitask learner: concept score"
-    assert Words().say("task") == "task"
-
-
-def test_tasks_and_concepts_together_are_asked_as_tasks() -> None:
-    assert focus_of([Words("concept", "concepts", "F1")]) is CONCEPTS
-    assert focus_of([Words(), Words("concept", "concepts", "F1")]) is TASKS
-    assert focus_of([]) is TASKS
+def test_runs_of_two_problems_together_are_asked_what_any_matrix_can_answer() -> None:
+    detector, classifier = group([make_detector("naive", 0)])[0], group([make_run("er", 0)])[0]
+    assert focus_of([detector]) is problem_of("detection").focus
+    assert focus_of([detector, classifier]) is problem_of("classification").focus
+    assert focus_of([]) is problem_of("classification").focus

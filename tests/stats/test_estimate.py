@@ -150,10 +150,11 @@ def test_missing_seeds_are_dropped_and_said(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_equal_seeds_have_no_width_and_say_so(method):
+def test_equal_seeds_are_one_observation_without_an_interval(method):
     result = estimate([0.1, 0.1, 0.1], method)  # three 0.1 do not sum to 0.3
-    assert (result.value, result.low, result.high, result.sd) == (0.1, 0.1, 0.1, 0.0)
-    assert result.reason == "all 3 seeds have the same value"
+    assert (result.value, result.n, result.sd) == (0.1, 3, 0.0)
+    assert np.isnan([result.low, result.high]).all()
+    assert result.reason == "all 3 seeds have the same value: one observation, which has no interval"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -169,7 +170,9 @@ def test_few_seeds_for_bca_is_said():
     assert estimate([0.1, 0.2, 0.4], "bca").reason == "a BCa interval of 3 seeds is too narrow"
 
 
-seeds = st.lists(st.integers(-1000, 1000).map(lambda k: k / 100), min_size=2, max_size=12)
+seeds = st.lists(st.integers(-1000, 1000).map(lambda k: k / 100), min_size=2, max_size=12).filter(
+    lambda values: len(set(values)) > 1
+)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -54,7 +54,7 @@ def test_equal_differences_are_one_observation() -> None:
     assert not rival.is_behind
     assert np.isnan(rival.difference.low)
     assert rival.seeds_needed is None
-    assert "nothing varies" in str(rival.difference.reason)
+    assert "one observation" in str(rival.difference.reason)
 
 
 def test_one_seed_no_seed_and_none_in_common() -> None:

@@ -12,8 +12,8 @@ from recollect.report.comparison import PLATEAU_CURVE, Comparison, StreamCompari
 from recollect.report.comparison import compare as compare_groups
 from recollect.report.summary import number
 from recollect.report.text import Table, interval, shown
-from recollect.report.words import words_for
-from recollect.stats import Plateau
+from recollect.report.words import focus_of, words_for
+from recollect.stats import Lead, Plateau
 
 
 @options.takes_inputs
@@ -50,7 +50,7 @@ def compare(
     groups = inputs.groups(paths)
     made = compare_groups(
         groups,
-        asked or registry.get(options.focus_on(groups).headline),
+        asked or registry.get(focus_of(groups).headline),
         unpaired=unpaired,
         different_streams=different_streams,
         method=method,
@@ -62,7 +62,7 @@ def compare(
     if format == "md" or format == "latex":
         from recollect.report.paper import paper_table, why_not_bold
 
-        print(paper_table(made, format))
+        output.show(paper_table(made), format)
         for note in why_not_bold(made):
             options.say(note)
         return
@@ -70,10 +70,10 @@ def compare(
         if number_:
             print()
         output.show(_learners(stream, made.metric.card.id), format)
-        if stream.pairs:
+        if stream.compared.pairs:
             print()
             output.show(_pairs(stream), format)
-        for note in (*stream.notes, *dict.fromkeys(p.comparison.reason for p in stream.pairs if p.comparison.reason)):
+        for note in (*stream.notes, *stream.compared.notes, *_lead(stream)):
             options.say(note)
     if made.ranks is not None:
         print()
@@ -103,7 +103,7 @@ def _learners(stream: StreamComparison, id: str) -> Table:
         tuple(columns[c] for c in keep),
         tuple(tuple(row[c] for c in keep) for row in rows),
         right=(1, 2, 3, 4),
-        title=f"{stream.stream}, {words.score}" if words.is_concepts else stream.stream,
+        title=words.titled(stream.stream),
     )
 
 
@@ -124,6 +124,7 @@ def _plateau(plateau: Plateau | None) -> dict[str, Any] | None:
         "high": plateau.high,
         "slope_before": number(plateau.slope_before.value),
         "slope_after": number(plateau.slope_after.value),
+        "slope": number(plateau.slope.value),
         "n": plateau.n,
         "reason": plateau.reason,
     }
@@ -131,7 +132,7 @@ def _plateau(plateau: Plateau | None) -> dict[str, Any] | None:
 
 def _pairs(stream: StreamComparison) -> Table:
     rows = []
-    for pair in stream.pairs:
+    for pair in stream.compared.pairs:
         made = pair.comparison
         rows.append(
             (
@@ -155,9 +156,45 @@ def _pairs(stream: StreamComparison) -> Table:
         "smallest p",
         "Wilcoxon p",
         "P(first better)",
-        "pairs" if all(p.comparison.paired for p in stream.pairs) else "n",
+        "pairs" if all(p.comparison.paired for p in stream.compared.pairs) else "n",
     )
     return Table(columns, tuple(rows), right=tuple(range(1, len(columns))))
+
+
+def _lead(stream: StreamComparison) -> tuple[str, ...]:
+    """Who is ahead of whom, by intervals that hold for all pairs of learners at once."""
+    lead = stream.compared.lead
+    if lead is None or not lead.rivals:
+        return ()
+    behind = ", ".join(rival.label for rival in lead.rivals if rival.is_behind)
+    said = f"{lead.best} is ahead of {behind}" if behind else f"{lead.best} is best, but ahead of none"
+    return (f"{said} (intervals for all {lead.pairs} pairs of contestants at once)", *_stay_open(lead))
+
+
+def _stay_open(lead: Lead) -> tuple[str, ...]:
+    needed = [f"{r.label} ({_seeds(r.seeds_needed)})" for r in lead.rivals if not r.is_behind]
+    return (f"{lead.best} cannot be told from {', '.join(needed)}",) if needed else ()
+
+
+def _seeds(needed: int | None) -> str:
+    return "more seeds do not settle it" if needed is None else f"about {needed} seeds would, if the difference stays"
+
+
+def _lead_as_dict(lead: Lead | None) -> dict[str, Any] | None:
+    if lead is None:
+        return None
+    rivals = [
+        {
+            "label": rival.label,
+            "difference": number(rival.difference.value),
+            "low": number(rival.difference.low),
+            "high": number(rival.difference.high),
+            "behind": rival.is_behind,
+            "seeds_needed": rival.seeds_needed,
+        }
+        for rival in lead.rivals
+    ]
+    return {"best": lead.best, "confirmed": lead.is_confirmed, "pairs": lead.pairs, "rivals": rivals}
 
 
 def _ranks(made: Comparison) -> Table:
@@ -197,8 +234,9 @@ def _as_dict(made: Comparison) -> dict[str, Any]:
                         "probability_of_improvement": number(p.comparison.improvement.value),
                         "reason": p.comparison.reason,
                     }
-                    for p in s.pairs
+                    for p in s.compared.pairs
                 ],
+                "lead": _lead_as_dict(s.compared.lead),
                 "notes": list(s.notes),
             }
             for s in made.streams

@@ -38,7 +38,7 @@ def demo(
     from recollect.metrics import registry
     from recollect.report.gather import gather
     from recollect.report.page import build_page
-    from recollect.report.sentences import answer
+    from recollect.report.sentences import answers
     from recollect.report.summary import learner_table, summarise
     from recollect.runs import attach_joint, group, load
     from recollect.runs.files import write_atomic
@@ -52,8 +52,9 @@ def demo(
     typer.echo()
     output.show(learner_table(summarise(groups, [registry.get(id) for id in COLUMNS.values()]), COLUMNS))
     typer.echo(f"\nMean and 95 % interval over {len(groups[0].runs)} seeds.")
-    for paragraph in answer(contents.streams[0]):
-        typer.echo("\n" + fill(" ".join(map(str, paragraph)), 110))
+    for one in answers(contents.streams[0]):
+        typer.echo(f"\n{one.question}")
+        typer.echo(fill(" ".join(map(str, (*one.said, *one.more))), 110))
     page = outcome.folder / "report.html"
     write_atomic(page, build_page(contents).encode())
     typer.echo("\nLook at the runs from other sides:")

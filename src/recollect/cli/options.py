@@ -14,9 +14,11 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from recollect.errors import UsageError
+from recollect.foreign import visible
 from recollect.metrics import Metric, registry
+from recollect.problems import problem_of
 from recollect.report.provenance import why_incomplete
-from recollect.report.words import Focus, focus_of, score_name, words_for
+from recollect.report.words import focus_of
 from recollect.runs import Group, Run, attach_joint, group, load, load_all
 from recollect.runs.arrange import Choices, names_of, trained_of
 from recollect.runs.leaving_out import without as leave_out
@@ -173,7 +175,7 @@ def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
 
 def under(target: str, runs: Sequence[Run]) -> list[Run]:
     """The runs under another of their scores; of a file that gives a run for each score, the run of that one."""
-    own = [run for run in runs if target in (run.metric, score_name(run.metric))]
+    own = [run for run in runs if target in (run.metric, problem_of(run.problem).score_name(run.metric))]
     files = {run.source.path for run in own if run.source is not None}
     return own + [
         run.with_metric(target)
@@ -184,13 +186,8 @@ def under(target: str, runs: Sequence[Run]) -> list[Run]:
 
 def chosen_metrics(names: Sequence[str] | None, groups: Sequence[Group] = ()) -> list[Metric]:
     """Resolve `-m` options, each metric once, in order; without any, what the runs' field reports."""
-    wanted = {m.card.id: m for name in names or focus_on(groups).shown for m in registry.resolve(name)}
+    wanted = {m.card.id: m for name in names or focus_of(groups).shown for m in registry.resolve(name)}
     return list(wanted.values())
-
-
-def focus_on(groups: Sequence[Group]) -> Focus:
-    """What is asked of these runs first: of tasks, or of the concepts of anomaly detection."""
-    return focus_of([words_for(group) for group in groups])
 
 
 def read_reference(name: str) -> Any:
@@ -222,4 +219,4 @@ def whole_numbers(text: str | None, option: str) -> list[int] | None:
 
 def say(note: str) -> None:
     """Tell the user something beside the answer."""
-    print(f"note: {note}", file=sys.stderr)
+    print(f"note: {visible(note)}", file=sys.stderr)

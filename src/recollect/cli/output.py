@@ -7,6 +7,7 @@ import sys
 from typing import Any, Literal
 
 from recollect.errors import UsageError
+from recollect.foreign import visible
 from recollect.report.text import Table
 
 Format = Literal["text", "json", "csv", "md", "latex"]
@@ -46,10 +47,10 @@ def _rich(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=table.title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    drawn = RichTable(title=visible(table.title) or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for c, name in enumerate(table.columns):
-        drawn.add_column(Text(name), justify="right" if c in table.right else "left", no_wrap=c == 0)
+        drawn.add_column(Text(visible(name)), justify="right" if c in table.right else "left", no_wrap=c == 0)
     for row in table.rows:
         # Text, not markup: names from files are shown as they are.
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(visible(cell)) for cell in row))
     Console().print(drawn)

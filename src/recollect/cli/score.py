@@ -76,13 +76,11 @@ def _table(lines: list[Line], curve: bool, words: Words) -> Table:
     ]
     first_number = len(columns) - 4
     title = "" if several or not lines else f"{lines[0].group.learner} on {lines[0].stream}"
-    if words.is_concepts:
-        title = f"{title}, {words.score}".removeprefix(", ")
     return Table(
         columns + ((f"after each {words.task}",) if curve else ()),
         tuple(rows),
         right=tuple(range(first_number, len(columns))),
-        title=title,
+        title=words.titled(title),
     )
 
 

@@ -40,7 +40,8 @@ class Score(float):
 class Outcome:
     """A metric on a matrix: `value` (...), `curve` (..., T), and for each NaN of `value` a reason.
 
-    `missing` tells an input or a cell that was not given from a formula that has no value.
+    `missing` tells an input or a cell that was not given from a formula that has no value; `unevaluated`, run by run,
+    whether it was a cell.
     """
 
     metric: Metric
@@ -49,6 +50,7 @@ class Outcome:
     reasons: tuple[str | None, ...]
     missing: bool
     notes: tuple[str, ...]
+    unevaluated: tuple[bool, ...] = ()
 
     @property
     def id(self) -> str:
@@ -111,11 +113,13 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         rows = np.full((sweep.P, sweep.N), np.nan)
         reason, missing = str(cannot), not isinstance(cannot, Undefined)
     reasons: list[str | None] = [None] * sweep.N
+    unevaluated = [False] * sweep.N
     undefined = np.flatnonzero(np.isnan(rows[-1]))
     lacking = missing_cells(metric.card, sweep, sweep.P - 1, undefined) if undefined.size and not reason else ()
     for run, cells in zip_longest(undefined, lacking):
         reasons[run] = reason or (f"reads {cells}, not evaluated" if cells else metric.card.undefined)
-        missing |= bool(cells)
+        unevaluated[run] = bool(cells)
+        missing |= unevaluated[run]
     notes = matrix.notes
     if not matrix.planned.all():
         notes = (*notes, f"over {sweep.P} planned rows of {sweep.T} tasks")
@@ -126,4 +130,5 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         tuple(reasons),
         missing,
         notes,
+        tuple(unevaluated),
     )

@@ -11,7 +11,7 @@ from recollect.problems.targets import Target
 
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (CLASSIFICATION, DETECTION)}
 
-__all__ = ["PROBLEMS", "Examiner", "Focus", "Moment", "Problem", "Target", "problem_of"]
+__all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Moment", "Problem", "Target", "problem_of"]
 
 
 def problem_of(name: str) -> Problem:

@@ -58,9 +58,10 @@ class Examiner(Protocol):
 class Focus:
     """What a field asks of its learners, and shows first.
 
-    `headline` decides who is ahead, `compared` is what pairs are compared by; the curves of one tuple of `panels`
-    share a scale; `bwt` and `fwt` are the field's own definitions; `shown` are the columns of a short table, and
-    `titles` the field's letters for metrics, where it has them.
+    `headline` decides who is ahead, and `level` says it in words; `compared` is what pairs are compared by; the curves
+    of one tuple of `panels` stand side by side; `bwt` and `fwt` are the field's own definitions; `shown` are the
+    columns of a short table, in their order, and `titles` the field's letters for metrics, where it has them. `close`:
+    its scores lie far from 0, so that their curves are looked at closely.
     """
 
     headline: str
@@ -70,13 +71,16 @@ class Focus:
     fwt: str = "fwt.lopezpaz2017"
     shown: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
+    level: str = "{average} over all {tasks}"
+    close: bool = False
 
 
 @dataclass(frozen=True)
 class Problem:
     """One kind of question that learners are asked.
 
-    `asks` is what its streams ask for, in words. `task` and `tasks` are what the units of its streams are called.
+    `asks` is what its streams ask for, in words. `task` and `tasks` are what the units of its streams are called;
+    `rows` is what a row and rows are called, by scenario, where they do not follow one task each.
     The first of `targets` is the one that learners are scored by unless another is asked for. `examiner` is the
     "module:Class" that is called with the stream and the target. `not_shown` says of a part of a report (a column, the
     split, the errors) why this problem has none of it.
@@ -90,6 +94,7 @@ class Problem:
     examiner: str
     task: str = "task"
     tasks: str = "tasks"
+    rows: Mapping[str | None, tuple[str, str]] = field(default_factory=dict)
     not_shown: Mapping[str, str] = field(default_factory=dict)
 
     def target(self, given: Any = None) -> Target:
@@ -103,6 +108,16 @@ class Problem:
                 f" ({', '.join(counted)}). Leave the target out."
             )
         return target_of(given, self.targets)
+
+    def score_name(self, metric: str) -> str:
+        """A score as people call it: the label of a target, else the name itself, in small letters if it is a word.
+
+        >>> from recollect.problems import problem_of
+        >>> [problem_of("detection").score_name(name) for name in ("roc_auc", "Accuracy", "F1-Score", "RMSE")]
+        ['ROC-AUC', 'accuracy', 'F1-Score', 'RMSE']
+        """
+        labels = {target.name: target.label for target in self.targets}
+        return labels.get(metric, metric if metric.isupper() or "-" in metric else metric.lower())
 
     def examiner_of(self, stream: Stream, target: Any = None) -> Examiner:
         """Who evaluates learners on this stream."""

@@ -3,77 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from recollect.metrics import registry
-from recollect.report.contents import Column, Number, Refusal
-from recollect.report.words import Words, focus_of
+from recollect.problems import Focus
+from recollect.report.results import Column, Refusal
+from recollect.report.words import Words
+from recollect.stats import Estimate
 
 # GDumb trains when it is asked to score: neither part alone is what a learner costs.
 TOTAL_TIME = "timings.train_and_evaluate_seconds"
 
 
-def metric_columns(words: Words) -> tuple[Column, ...]:
+def metric_columns(words: Words, focus: Focus) -> tuple[Column, ...]:
     """Every definition of the catalogue, in the column where a reader looks for it; what the field reports first.
 
-    >>> [c.title for c in metric_columns(Words())]
-    ['AA', 'AIA', 'AF', 'RAA', 'RAF', 'BWT', 'FWT', 'lost', 'confusion', 'intransigence']
-    >>> [c.title for c in metric_columns(Words("concept", "concepts", "ROC-AUC"))][:5]
+    >>> from recollect.problems import problem_of
+    >>> [c.title for c in metric_columns(Words(), problem_of("detection").focus)][:5]
     ['CA', 'BWT', 'FWT', 'AF', 'average']
     """
-    focus, family = focus_of([words]), registry.families()
+    family = registry.families()
     over_time = tuple(id for id in family["acc"] if id.startswith(("acc.incremental", "acc.continual")))
     at_the_end = tuple(id for id in family["acc"] if id not in over_time)
     any_time = tuple(id for id in family["anytime"] if id != "anytime.windowed_forgetting")
-    average = f"{words.average} over the {words.tasks} seen, at the end"
-    mean_of_rows = "the same, averaged over time"
-    if words.is_concepts:
-        mean_of_rows = f"continual average: {words.score} of the {words.tasks} seen, over all of time"
-
-    def column(key: str, title: str, summary: str, *ids: str) -> Column:
-        return Column(key, title, summary, ids, ids[0])
-
-    made = (
-        column("aa", "average" if words.is_concepts else "AA", average, *at_the_end),
-        column(
-            "ca" if words.is_concepts else "aia",
-            "CA" if words.is_concepts else "AIA",
-            mean_of_rows,
-            *_first(focus.headline, over_time),
-            *any_time,
+    better_than_joint = f"how much worse new {words.tasks} are learned than by the joint learner"
+    made = [
+        ("aa", "AA", f"{words.average} over the {words.tasks} seen, at the end", at_the_end),
+        (
+            "aia",
+            "AIA",
+            f"{words.score} of the {words.tasks} seen, over all of time",
+            (*_first(focus.headline, over_time), *any_time),
         ),
-        column(
+        (
             "af",
             "AF",
             f"average forgetting of earlier {words.tasks}",
-            *family["forgetting"],
-            "anytime.windowed_forgetting",
+            (*family["forgetting"], "anytime.windowed_forgetting"),
         ),
-        column("raa", "RAA", "AA, corrected for growing difficulty", *family["raa"], *family["uraa"]),
-        column("raf", "RAF", "AF, corrected for growing difficulty", *family["raf"], *family["uraf"]),
-        column("bwt", "BWT", "backward transfer", *_first(focus.bwt, family["bwt"])),
-        column("fwt", "FWT", "forward transfer", *_first(focus.fwt, family["fwt"])),
-        column("within", "within", f"forgetting: answered worse within the {words.task}", "split.within"),
-        column("older", "older", f"forgetting: confused with older {words.tasks}", "split.older"),
-        column("newer", "newer", f"forgetting: confused with newer {words.tasks}", "split.newer"),
-        column("lost", "lost", "forgetting: the same question, answered worse", "split.lost"),
-        column(
-            "confusion",
-            "confusion",
-            "forgetting: the same model, asked among more classes",
-            "split.confusion",
-            "split.chance",
-        ),
-        column(
-            "intransigence",
-            "intransigence",
-            f"how much worse new {words.tasks} are learned than by the joint learner",
-            *family["intransigence"],
-        ),
-    )
-    if not words.is_concepts:
-        return made
-    leading = ("ca", "bwt", "fwt", "af", "aa")
-    return tuple(sorted(made, key=lambda one: leading.index(one.key) if one.key in leading else len(leading)))
+        ("raa", "RAA", "AA, corrected for growing difficulty", (*family["raa"], *family["uraa"])),
+        ("raf", "RAF", "AF, corrected for growing difficulty", (*family["raf"], *family["uraf"])),
+        ("bwt", "BWT", "backward transfer", _first(focus.bwt, family["bwt"])),
+        ("fwt", "FWT", "forward transfer", _first(focus.fwt, family["fwt"])),
+        ("within", "within", f"forgetting: answered worse within the {words.task}", ("split.within",)),
+        ("older", "older", f"forgetting: confused with older {words.tasks}", ("split.older",)),
+        ("newer", "newer", f"forgetting: confused with newer {words.tasks}", ("split.newer",)),
+        ("intransigence", "intransigence", better_than_joint, family["intransigence"]),
+    ]
+    taken = {id for *_, ids in made for id in ids}
+    made += [
+        (name, name.replace("_", " "), f"definitions of the family {name}", left)
+        for name, ids in family.items()
+        if (left := tuple(id for id in ids if id not in taken))
+    ]
+    columns = [
+        Column(
+            key,
+            focus.titles.get(ids[0], title),
+            says,
+            tuple(ids),
+            ids[0],
+            is_first=any(id in focus.shown for id in ids),
+        )
+        for key, title, says, ids in made
+    ]
+    return tuple(sorted(columns, key=lambda one: _place(one, focus)))
+
+
+def _place(column: Column, focus: Focus) -> int:
+    return min((focus.shown.index(id) for id in column.ids if id in focus.shown), default=len(focus.shown))
 
 
 def cost_columns(keys: Sequence[str]) -> tuple[Column, ...]:
@@ -90,24 +88,28 @@ def cost_columns(keys: Sequence[str]) -> tuple[Column, ...]:
         ("memory", "memory", "megabytes, mean over seeds", _first("cost.train_peak_bytes", sizes), "MB"),
         ("stored", "stored", "samples kept by the learner", _first("cost.stored_samples", others), "samples"),
     )
-    return tuple(Column(key, title, says, ids, ids[0], unit) for key, title, says, ids, unit in made if ids)
+    return tuple(
+        Column(key, title, says, ids, ids[0], unit, is_first=key != "memory")
+        for key, title, says, ids, unit in made
+        if ids
+    )
 
 
 def applicable(
-    columns: Sequence[Column], numbers: Sequence[Mapping[str, Number]]
+    columns: Sequence[Column], numbers: Sequence[Mapping[str, Estimate]]
 ) -> tuple[tuple[Column, ...], tuple[Refusal, ...]]:
     """Keep the columns in which some learner has a value; say of the others why not.
 
-    A column starts with its first definition that has a value.
+    A column starts with its first definition, whether that has a value or not: no other stands in for it.
     """
     kept, dropped = [], []
     for column in columns:
         known = [id for id in column.ids if any(id in of and of[id].is_known for of in numbers)]
         if known:
-            kept.append(Column(column.key, column.title, column.summary, tuple(known), known[0], column.unit))
+            kept.append(replace(column, ids=tuple(dict.fromkeys((column.id, *known)))))
             continue
-        reasons = dict.fromkeys(of[id].reason for id in column.ids[:1] for of in numbers if id in of)
-        why = "; ".join(reason for reason in reasons if reason) or "no run has a value"
+        reasons = dict.fromkeys(str(of[column.id].reason) for of in numbers if column.id in of and of[column.id].reason)
+        why = "; ".join(reasons) or "no run has a value"
         dropped.append(Refusal(f"the column {column.title} ({column.ids[0]})", why, part=column.key))
     return tuple(kept), tuple(dropped)
 

@@ -1,39 +1,50 @@
-"""Learners against each other, over the seeds and streams they share."""
+"""Learners against each other, over the seeds and streams they share: the one comparer of all outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
-from recollect.report.summary import Line, labels_of, stream_names, summarise
+from recollect.report.results import Pairs, Refusal
+from recollect.report.summary import Line, better_direction, labels_of, stream_names, summarise
 from recollect.runs import Group
 from recollect.stats import (
     Pairwise,
     Plateau,
     Ranks,
-    compare_all,
+    compare_paired,
+    find_lead,
     find_plateau,
     friedman_nemenyi,
+    holm,
     require_same_stream,
+    shared,
 )
 
-# The curve whose plateau tells where a learner stopped accumulating knowledge (Michel et al. 2023, 5.3).
+# The curve whose plateau tells where a learner stopped rising (Michel et al. 2023, 5.3).
 PLATEAU_CURVE = "raa.michel2023"
+# All sign flips of few seeds are counted in an instant, those of many take a tenth of a second per pair.
+FEW_SEEDS = 16
+PAIRS_OF_FEW = 400
+PAIRS_OF_MANY = 24
+
+Scores = Mapping[Any, float]
 
 
 @dataclass(frozen=True)
 class StreamComparison:
-    """The learners of one stream: each one's estimate, every pair, and where each stops rising."""
+    """The learners of one stream: each one's estimate, the pairs, and where each stops rising."""
 
     stream: str
     lines: tuple[Line, ...]
     labels: tuple[str, ...]
-    pairs: tuple[Pairwise, ...]
+    compared: Pairs
     plateaus: tuple[Plateau | None, ...]
     notes: tuple[str, ...]
 
@@ -83,8 +94,9 @@ def compare(
         _one_stream(name, members, metric, unpaired, different_streams, method, params)
         for name, members in by_stream.items()
     )
-    ranks, notes = _ranks(streams, metric)
-    return Comparison(metric, streams, ranks, notes)
+    values = [{line.label: float(line.estimate.value) for line in one.lines} for one in streams]
+    ranks, refused = rank_learners(values, streams[0].lines[0].better)
+    return Comparison(metric, streams, ranks, tuple(map(str, refused)))
 
 
 def _one_stream(
@@ -102,19 +114,106 @@ def _one_stream(
         noted = require_same_stream(_fingerprints(groups[0]), _fingerprints(other), allow=different_streams)
         if noted:
             notes[noted] = None
-    lines = tuple(summarise(groups, [metric], method=method, **params))
+    lines = tuple(
+        replace(line, label=label)
+        for line, label in zip(summarise(groups, [metric], method=method, **params), labels, strict=True)
+    )
     scores = {
-        label: _by_seed(group, evaluate(group.matrix, metric, **params).value)
+        label: by_seed(group, evaluate(group.matrix, metric, **params).value)
         for label, group in zip(labels, groups, strict=True)
     }
-    higher = lines[0].better == "higher"
-    pairs = compare_all(scores, unpaired=unpaired, method=method, higher_is_better=higher)
-    notes |= dict.fromkeys(_fewer(scores) if not unpaired else ())
-    plateaus = tuple(_plateau(group) for group in groups)
-    return StreamComparison(stream, lines, labels, pairs, plateaus, tuple(notes))
+    aside = [label for label, group in zip(labels, groups, strict=True) if group.runs[0].role != "contestant"]
+    pairs = compare_scores(
+        metric.card.id, scores, lines[0].better, left_aside=aside, unpaired=unpaired, method=method, by_mean=False
+    )
+    notes |= dict.fromkeys(fewer_seeds(scores) if not unpaired else ())
+    return StreamComparison(stream, lines, labels, pairs, tuple(_plateau(group) for group in groups), tuple(notes))
 
 
-def _fewer(scores: Mapping[str, Mapping[Any, float]]) -> Iterator[str]:
+def compare_scores(
+    id: str,
+    scores: Mapping[str, Scores],
+    better: str,
+    *,
+    left_aside: Sequence[str] = (),
+    scope: str = "all",
+    unpaired: bool = False,
+    method: str = "t",
+    by_mean: bool = True,
+) -> Pairs:
+    """Compare learners by their scores per seed: every pair (or the best one's), and who is ahead.
+
+    `by_mean` puts the better one of a pair first; else it is the one that came first.
+    """
+    higher = better == "higher"
+    lead = find_lead(scores, higher_is_better=higher, unpaired=unpaired, method=method, left_aside=left_aside)
+    if lead is None:
+        lead = find_lead(scores, higher_is_better=higher, unpaired=unpaired, method=method)
+    names = list(scores)
+    if by_mean:
+        means = {label: float(np.nanmean(list(of.values()))) for label, of in scores.items()}
+        names.sort(key=lambda label: means[label], reverse=higher)
+    wanted = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+    if scope == "leader" and lead is not None:
+        wanted = [(lead.best, other) for other in names if other != lead.best]
+    compared = partial(compare_paired, unpaired=unpaired, method=method, higher_is_better=higher)
+    results = [compared(*((scores[a], scores[b]) if unpaired else shared(scores[a], scores[b]))) for a, b in wanted]
+    corrected = holm([result.p for result in results])
+    pairs = tuple(Pairwise(a, b, r, float(p)) for (a, b), r, p in zip(wanted, results, corrected, strict=True))
+    return Pairs(id, better, pairs, lead, scope, tuple(dict.fromkeys(r.reason for r in results if r.reason)))
+
+
+def compare_by_all(
+    by_metric: Mapping[str, Mapping[str, Scores]], better: Mapping[str, str], left_aside: Sequence[str]
+) -> tuple[tuple[Pairs, ...], tuple[Refusal, ...]]:
+    """Compare the learners of one stream by as many metrics as can be afforded.
+
+    With many learners only the pairs of the best one (not a reference such as the joint learner) are made.
+    """
+    everyone = max(by_metric.values(), key=len, default={})
+    if len(everyone) < 2:
+        return (), (Refusal("paired comparisons", "there is one learner on this stream"),)
+    seeds = [set(of) for of in everyone.values()]
+    if not set.intersection(*seeds):
+        why = "the learners have no seed in common; run them with the same seeds, or compare them unpaired"
+        return (), (Refusal("paired comparisons", why),)
+    refusals = tuple(Refusal("all seeds in all comparisons", why) for why in fewer_seeds(everyone))
+    left = PAIRS_OF_FEW if len(set.union(*seeds)) <= FEW_SEEDS else PAIRS_OF_MANY
+    scope = "all" if len(everyone) * (len(everyone) - 1) // 2 <= left // 2 else "leader"
+    tables: list[Pairs] = []
+    for id, scores in by_metric.items():
+        if len(scores) < 2:
+            continue
+        cost = len(scores) * (len(scores) - 1) // 2 if scope == "all" else len(scores) - 1
+        if tables and cost > left:
+            refusals += (Refusal(f"pairs by {id}", "too many learners and seeds; see `recollect compare`"),)
+            continue
+        left -= cost
+        try:
+            tables.append(compare_scores(id, scores, better[id], left_aside=left_aside, scope=scope))
+        except NotComputable as cannot:
+            tables.append(Pairs(id, better[id], (), None, scope, (str(cannot),)))
+    return tuple(tables), refusals
+
+
+def rank_learners(streams: Sequence[Mapping[str, float]], better: str) -> tuple[Ranks | None, tuple[Refusal, ...]]:
+    """Rank the learners that every stream has, by their values on each."""
+    if len(streams) < 2:
+        return None, ()
+    what = "ranks across streams"
+    everyone = list(dict.fromkeys(label for of in streams for label in of))
+    common = [label for label in everyone if all(label in of for of in streams)]
+    if len(common) < 2:
+        return None, (Refusal(what, "the streams have fewer than two learners in common"),)
+    table = np.array([[of[label] for label in common] for of in streams])
+    if np.isnan(table).all(axis=1).any():
+        return None, (Refusal(what, "there is no value on one of the streams"),)
+    absent = [label for label in everyone if label not in common]
+    alone = (Refusal(f"{', '.join(absent)} in the ranks", "not on every stream"),) if absent else ()
+    return friedman_nemenyi(table, common, higher_is_better=better == "higher"), alone
+
+
+def fewer_seeds(scores: Mapping[str, Scores]) -> Iterator[str]:
     """That not every learner was run with every seed, where that is so."""
     everyone = {seed for of in scores.values() for seed in of}
     less = [label for label, of in scores.items() if len(of) < len(everyone)]
@@ -122,29 +221,31 @@ def _fewer(scores: Mapping[str, Mapping[Any, float]]) -> Iterator[str]:
         yield f"{', '.join(less)}: not all of the {len(everyone)} seeds; each pair is compared on those that both have"
 
 
+def by_seed(group: Group, values: Any) -> dict[Any, float]:
+    """A group's values by what runs are paired by."""
+    return dict(zip(group.keys, map(float, values), strict=True))
+
+
+def known_by_seed(groups: Mapping[str, Group], values: Mapping[str, Any]) -> dict[str, Scores]:
+    """The values of the learners that have any."""
+    made = {label: by_seed(groups[label], of) for label, of in values.items()}
+    return {label: of for label, of in made.items() if not all(np.isnan(v) for v in of.values())}
+
+
+def direction(id: str, higher_is_better: bool) -> str:
+    """Which direction of a metric is better, for scores of this direction."""
+    return better_direction(registry.get(id), higher_is_better)
+
+
 def _fingerprints(group: Group) -> dict[Any, str | None]:
     return {key: run.fingerprint for key, run in zip(group.keys, group.runs, strict=True)}
 
 
-def _by_seed(group: Group, values: np.ndarray[Any, Any]) -> dict[Any, float]:
-    return dict(zip(group.keys, map(float, values), strict=True))
-
-
 def _plateau(group: Group) -> Plateau | None:
     curves = evaluate(group.matrix, registry.get(PLATEAU_CURVE), curve=True).curve
-    if curves is None or np.isnan(curves).all():
-        return None
-    return find_plateau(curves)
+    return None if curves is None else plateau_of(curves, group.matrix.higher_is_better)
 
 
-def _ranks(streams: Sequence[StreamComparison], metric: Metric) -> tuple[Ranks | None, tuple[str, ...]]:
-    if len(streams) < 2:
-        return None, ()
-    shared = [label for label in streams[0].labels if all(label in s.labels for s in streams)]
-    if len(shared) < 2:
-        return None, ("no ranks over streams: they have fewer than two learners in common",)
-    table = np.array([[s.lines[s.labels.index(label)].estimate.value for label in shared] for s in streams])
-    if np.isnan(table).any():
-        return None, (f"no ranks over streams: {metric.card.id} has no value for some learner",)
-    higher = streams[0].lines[0].better == "higher"
-    return friedman_nemenyi(table, shared, higher_is_better=higher), ()
+def plateau_of(curves: Any, higher_is_better: bool) -> Plateau | None:
+    """Where the curves of several seeds stop rising; None where there are none."""
+    return None if np.isnan(curves).all() else find_plateau(curves, higher_is_better=higher_is_better)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -13,17 +13,18 @@ from recollect._version import __version__
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import evaluate, registry
-from recollect.report.absent import explained, gaps, sort_out, unscored, without_score
+from recollect.problems import problem_of
+from recollect.report.absent import gaps, sort_out, unscored, without_score
 from recollect.report.columns import applicable, cost_columns, metric_columns
-from recollect.report.contents import Band, Contents, Definition, Difference, Stream
+from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, Measured, measure
 from recollect.report.over_rows import row_names, row_numbers, rows_after_the_last
-from recollect.report.pairs import compare_learners, leader, rank_learners
 from recollect.report.provenance import of_group, run_refusals
+from recollect.report.results import Contents, Difference, Refusal, Stream
 from recollect.report.summary import labels_of, streams_of
-from recollect.report.words import Words, common_words, focus_of, words_for
+from recollect.report.words import Words, focus_of, words_for
 from recollect.runs import Group
-from recollect.stats import estimate
+from recollect.stats import Ranks, estimate
 
 # So many learners are switched on when a page opens; more lines than that cannot be told apart.
 SHOWN_FIRST = 8
@@ -42,16 +43,15 @@ def gather(groups: Sequence[Group], *, title: str = "", command: str = "") -> Co
         streams.append(_stream(name, members, labels))
         provenance += [of_group(name, label, g) for label, g in zip(labels, members, strict=True)]
     labels = tuple(dict.fromkeys(learner.label for stream in streams for learner in stream.learners))
-    ranks, refused = rank_learners(streams)
+    ranks, refused = _ranks(streams, focus_of(groups).compared[:2])
     used = {id for stream in streams for column in stream.columns for id in column.ids}
-    words = common_words([stream.words for stream in streams])
     return Contents(
         title=title or _title(list(by_stream)),
         streams=tuple(streams),
         labels=labels,
         shown_first=_shown_first(streams, labels),
         ranks=ranks,
-        definitions=tuple(_definition(id, words) for id in registry.all_ids() if id in used),
+        definitions=tuple(registry.get(id).card for id in registry.all_ids() if id in used),
         provenance=tuple(provenance),
         refusals=(*refused, *run_refusals(groups)),
         notes=tuple(dict.fromkeys(note for group in groups for run in group.runs for note in run.notes)),
@@ -63,28 +63,32 @@ def gather(groups: Sequence[Group], *, title: str = "", command: str = "") -> Co
 
 def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
     first = groups[0].runs[0]
-    words = words_for(groups[0])
-    focus = focus_of([words])
-    measured = measure(groups, labels, _references(groups), words)
+    words, problem = words_for(groups[0]), problem_of(first.problem)
     missing = unscored(groups)
-    learners = tuple(replace(one.learner, numbers=explained(one.learner.numbers, missing, words)) for one in measured)
+    measured = measure(groups, labels, words, missing)
+    learners = tuple(one.learner for one in measured)
     numbers = [learner.numbers for learner in learners]
     known = set(registry.all_ids())
     cost_keys = tuple(dict.fromkeys(id for of in numbers for id in of if id not in known))
-    columns, dropped = applicable(metric_columns(words), numbers)
+    columns, dropped = applicable(metric_columns(words, problem.focus), numbers)
     columns += applicable(cost_columns(cost_keys), numbers)[0]
-    left_out, lacking = sort_out(dropped, learners, words)
-    comparisons, refused = compare_learners(measured, focus)
+    left_out, lacking = sort_out(dropped, learners, problem, words)
+    aside = [one.label for one in learners if not one.is_contestant]
+    comparisons, refused = compare_by_all(
+        {id: _by_label(measured, id) for id in problem.focus.compared},
+        {id: direction(id, first.higher_is_better) for id in problem.focus.compared},
+        aside,
+    )
     task_names = _task_names(groups, words)
-    return Stream(
+    made = Stream(
         key=key,
         name=first.stream,
         scenario=first.scenario,
         online=first.online,
         metric=first.metric,
         higher_is_better=first.higher_is_better,
+        problem=problem,
         words=words,
-        focus=focus,
         tasks=task_names,
         rows=row_names(first, task_names, words) if words.by_rows else (),
         numbers=row_numbers(first) if words.by_rows else (),
@@ -96,35 +100,37 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
         learners=learners,
         columns=columns,
         comparisons=comparisons,
-        differences=_differences(measured, focus.headline),
+        differences=(),
         left_out=left_out,
         refusals=(*without_score(missing, words), *lacking, *refused, *gaps(learners, columns)),
         cautions=_cautions(measured, words),
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
     )
+    return replace(made, differences=_differences(measured, made))
+
+
+def _by_label(measured: Sequence[Measured], id: str) -> dict[str, Mapping[Any, float]]:
+    groups = {one.learner.label: one.group for one in measured}
+    return known_by_seed(groups, {one.learner.label: one.values[id] for one in measured})
 
 
 def _cautions(measured: Sequence[Measured], words: Words) -> tuple[str, ...]:
     """What the numbers do not say by themselves."""
     cautions = [rows_after_the_last(measured[0].group.runs[0], words)]
-    same = [one.learner.label for one in measured if len(one.scores) > 1 and _is_constant(one.scores)]
+    same = [one.learner.label for one in measured if one.learner.is_constant]
     if same:
         cautions.append(
-            f"every seed gave the same scores with {', '.join(same)}: nothing in them is random, so that intervals"
-            " and tests over seeds say nothing of them"
+            f"every seed gave the same scores with {', '.join(same)}: nothing in them is random, so that its runs are"
+            " one observation, without an interval"
         )
     return tuple(caution for caution in cautions if caution)
-
-
-def _is_constant(scores: Array) -> bool:
-    return bool(np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True))
 
 
 def _notes(groups: Sequence[Group], words: Words) -> tuple[str, ...]:
     """What to know of a stream beside its numbers."""
     notes = []
-    if words.is_concepts and len({tuple(task.name for task in run.tasks) for g in groups for run in g.runs}) > 1:
+    if len({tuple(task.name for task in run.tasks) for g in groups for run in g.runs}) > 1:
         notes.append(f"every seed has its own order of {words.tasks}: {words.task} 1 is the first of each seed's")
     others = dict.fromkeys(
         name
@@ -150,29 +156,18 @@ def _total(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _references(groups: Sequence[Group]) -> set[str]:
-    """Learners that others are measured against: what is retrained on all data is no contestant."""
-    named = {group.learner for group in groups if group.runs[0].role in ("reference", "joint")}
-    return named | {run.joint_run.learner for g in groups for run in g.runs if run.joint_run is not None}
-
-
-def _differences(measured: Sequence[Measured], headline: str) -> tuple[Difference, ...]:
+def _differences(measured: Sequence[Measured], stream: Stream) -> tuple[Difference, ...]:
     """Matrices of pairs of learners, seed by seed; the best learner's pairs first, as many as fit."""
-    scores = {one.learner.label: dict(enumerate(one.values[headline].tolist())) for one in measured}
-    known = {label: of for label, of in scores.items() if not all(np.isnan(v) for v in of.values())}
-    better = "higher" if measured[0].group.runs[0].higher_is_better else "lower"
-    references = [one.learner.label for one in measured if one.learner.is_reference]
-    best = leader(known, better, references) if known else measured[0].learner.label
-    order = sorted(measured, key=lambda one: one.learner.label != best)
+    lead = stream.headline.lead if stream.headline else None
+    best = lead.best if lead else measured[0].learner.label
     made: list[Difference] = []
     left = CELLS_OF_DIFFERENCES
-    for a, b in combinations(order, 2):
+    for a, b in combinations(sorted(measured, key=lambda one: one.learner.label != best), 2):
         left -= a.scores[0].size
         if left < 0:
             break
         if a.group.seeds == b.group.seeds and a.scores.shape == b.scores.shape:
-            cells = Band.of(estimate(a.scores - b.scores))
-            made.append(Difference(a.learner.label, b.learner.label, cells))
+            made.append(Difference(a.learner.label, b.learner.label, estimate(a.scores - b.scores)))
     return tuple(made)
 
 
@@ -189,31 +184,44 @@ def _difficulty(matrix: ScoreMatrix) -> dict[str, Array]:
         return {"aa": aa, "af": af, "gamma": raa / aa, "beta": np.where(af > 0, raf / af, np.nan)}
 
 
+def _ranks(streams: Sequence[Stream], ids: Sequence[str]) -> tuple[dict[str, Ranks], tuple[Refusal, ...]]:
+    """Rank the learners that every stream has, by each metric."""
+    if len({stream.higher_is_better for stream in streams}) > 1:
+        why = "a higher score is better on some streams and worse on others"
+        return {}, (Refusal("ranks across streams", why),)
+    found: dict[str, Ranks] = {}
+    refusals: dict[Refusal, None] = {}
+    for id in ids:
+        values = [{one.label: float(one.numbers[id].value) for one in stream.learners} for stream in streams]
+        ranks, refused = rank_learners(values, direction(id, streams[0].higher_is_better))
+        refusals |= dict.fromkeys(refused)
+        if ranks is not None:
+            reason = ". ".join(filter(None, (ranks.reason, _same_data(streams)))) or None
+            found[id] = replace(ranks, reason=reason)
+    return found, tuple(refusals)
+
+
+def _same_data(streams: Sequence[Stream]) -> str | None:
+    """That streams are not independent: the same data in several scenarios, or under several scores."""
+    if len({(stream.tasks, stream.n_samples) for stream in streams}) == len(streams):
+        return None
+    return (
+        "Some of these streams are the same data in another scenario or under another score, which the test takes for"
+        " independent: read the ranks, not the p"
+    )
+
+
 def _shown_first(streams: Sequence[Stream], labels: Sequence[str]) -> tuple[str, ...]:
     if len(labels) <= SHOWN_FIRST:
         return tuple(labels)
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, float] = {}
     for stream in streams:
         sign = 1 if stream.higher_is_better else -1
         for learner in stream.learners:
             number = learner.numbers[stream.focus.headline]
-            numbers.setdefault(learner.label, sign * number.value if number.is_known else -np.inf)
+            numbers.setdefault(learner.label, sign * float(number.value) if number.is_known else -np.inf)
     best = sorted(labels, key=lambda label: -numbers[label])[:SHOWN_FIRST]
     return tuple(label for label in labels if label in best)
-
-
-def _definition(id: str, words: Words) -> Definition:
-    card = registry.get(id).card
-    return Definition(
-        card.id,
-        words.say(card.summary),
-        card.latex,
-        card.source,
-        card.better,
-        words.say(card.undefined),
-        card.printed_by,
-        card.equals,
-    )
 
 
 def _title(streams: Sequence[str]) -> str:

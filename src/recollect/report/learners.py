@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics import Outcome, evaluate, registry
+from recollect.metrics import evaluate, registry
+from recollect.report.absent import explain
 from recollect.report.columns import TOTAL_TIME
-from recollect.report.comparison import PLATEAU_CURVE
-from recollect.report.contents import Band, Bend, Learner, Number, Parts
+from recollect.report.comparison import PLATEAU_CURVE, plateau_of
 from recollect.report.over_rows import curves_over_rows
 from recollect.report.parts import error_shares, final_drops, split_parts
 from recollect.report.provenance import config_text
+from recollect.report.results import Learner, Shares
 from recollect.report.words import Words
 from recollect.runs import Group
-from recollect.stats import Estimate, Plateau, estimate, find_plateau
+from recollect.stats import Estimate, Plateau, estimate
 
 CURVES = (
     "acc.average",
     "raa.michel2023",
     "forgetting.chaudhry2018",
     "raf.michel2023",
-    "split.lost",
-    "split.confusion",
-    "split.chance",
+    *(f"split.{part}" for part in ("within", "older", "newer")),
 )
 # Cells of R, joint and restricted that are laid out at a time.
 CELLS_AT_ONCE = 20_000_000
@@ -43,13 +42,15 @@ class Measured:
     values: Mapping[str, Array]
 
 
-def measure(groups: Sequence[Group], labels: Sequence[str], references: set[str], words: Words) -> list[Measured]:
-    """Measure every group; those whose runs are alike go together."""
+def measure(
+    groups: Sequence[Group], labels: Sequence[str], words: Words, unscored: Mapping[str, str]
+) -> list[Measured]:
+    """Measure every group; those whose runs are alike go together. `unscored` are tasks without a score."""
     costs = _costs(groups)
     made: dict[int, Measured] = {}
     for places in _alike(groups):
         matrix = ScoreMatrix.stack([run.matrix for place in places for run in groups[place].runs])
-        batch = _Batch(matrix, len(places), words)
+        batch = _Batch(matrix, len(places), words, unscored)
         for row, place in enumerate(places):
             group, label = groups[place], labels[place]
             learner = Learner(
@@ -57,10 +58,10 @@ def measure(groups: Sequence[Group], labels: Sequence[str], references: set[str]
                 name=group.learner,
                 config=config_text(group),
                 seeds=group.seeds,
-                is_reference=group.learner in references,
+                role=group.runs[0].role,
                 numbers={**batch.numbers[row], **costs[place]},
                 curves=batch.curves[row],
-                bend=batch.bend(row),
+                plateau=batch.plateau(row),
                 ends=batch.ends,
                 learned_at=tuple(matrix.learned_at.tolist()) if words.by_rows else (),
                 matrix=batch.matrices[row],
@@ -69,6 +70,7 @@ def measure(groups: Sequence[Group], labels: Sequence[str], references: set[str]
                 parts=batch.parts[row],
                 errors=error_shares(group),
                 drops=batch.drops[row],
+                is_constant=_is_constant(batch.scores[row]),
             )
             made[place] = Measured(learner, group, batch.scores[row], batch.values(row))
     return [made[place] for place in range(len(groups))]
@@ -102,15 +104,19 @@ def _kind(matrix: ScoreMatrix) -> tuple[Any, ...]:
     )
 
 
-class _Batch:
-    """Several groups of equally many runs, stacked: every attribute has an entry a group."""
+def _is_constant(scores: Array) -> bool:
+    return len(scores) > 1 and bool(np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True))
 
-    def __init__(self, matrix: ScoreMatrix, groups: int, words: Words) -> None:
+
+class _Batch:
+    """Several groups of equally many runs, stacked: every attribute has an entry per group."""
+
+    def __init__(self, matrix: ScoreMatrix, groups: int, words: Words, unscored: Mapping[str, str]) -> None:
         self._matrix, self._groups = matrix, groups
         self._outcomes = [evaluate(matrix, registry.get(id), curve=id in CURVES) for id in registry.all_ids()]
         self._curves = {made.id: made.curve for made in self._outcomes if made.curve is not None}
         self._values = self._apart(np.stack([made.value for made in self._outcomes], axis=-1))
-        self.numbers = _numbers(self._outcomes, estimate(self._values, axis=1), self._values.shape[1])
+        self.numbers = self._numbers(words, unscored)
         shown = curves_over_rows(matrix) if words.by_rows else self._curves
         self.curves = [
             {id: band for id, band in of.items() if np.isfinite(band.value).any()} for of in self._bands(shown)
@@ -122,7 +128,7 @@ class _Batch:
         split = split_parts(matrix)
         over_time, per_task = ({}, {}) if split is None else split
         self.parts = [
-            Parts(*both) if split is not None else None
+            Shares(*both) if split is not None else None
             for both in zip(self._bands(over_time), self._bands(per_task), strict=True)
         ]
         self.drops = self._known(final_drops(matrix) if split is None else None)
@@ -133,59 +139,58 @@ class _Batch:
         self.ends = tuple(ends)
 
     def values(self, row: int) -> dict[str, Array]:
-        """A group's value of every metric, a number a run."""
+        """A group's value of every metric, a number per run."""
         return {made.id: self._values[row, :, place] for place, made in enumerate(self._outcomes)}
 
-    def bend(self, row: int) -> Bend | None:
+    def plateau(self, row: int) -> Plateau | None:
         rising = self._curves.get(PLATEAU_CURVE)
-        mine = None if rising is None else self._apart(rising)[row]
-        if mine is None or np.isnan(mine).all():
-            return None
-        return _bend(find_plateau(mine, higher_is_better=self._matrix.higher_is_better))
+        return None if rising is None else plateau_of(self._apart(rising)[row], self._matrix.higher_is_better)
+
+    def _numbers(self, words: Words, unscored: Mapping[str, str]) -> list[dict[str, Estimate]]:
+        """Every metric of every group; where there is no value, with the first run's reason."""
+        seeds = self._values.shape[1]
+        made = [
+            {outcome.id: one for outcome, one in zip(self._outcomes, line, strict=True)}
+            for line in scalars(estimate(self._values, axis=1))
+        ]
+        for group, numbers in enumerate(made):
+            for outcome in self._outcomes:
+                if not numbers[outcome.id].n:
+                    of_group = zip(outcome.reasons, outcome.unevaluated, strict=True)
+                    first = next((pair for pair in list(of_group)[group * seeds :][:seeds] if pair[0]), (None, False))
+                    why = None if first[0] is None else explain(first[0], first[1], unscored, words)
+                    numbers[outcome.id] = replace(numbers[outcome.id], reason=why)
+        return made
 
     def _apart(self, runs: Array) -> Array:
         """(runs, ...) as (groups, seeds, ...)."""
         return runs.reshape(self._groups, -1, *runs.shape[1:])
 
-    def _band(self, runs: Array) -> list[Band]:
-        made = Band.of(estimate(self._apart(runs), axis=1))
-        return [Band(*parts) for parts in zip(made.value, made.low, made.high, strict=True)]
+    def _band(self, runs: Array) -> list[Estimate]:
+        made = estimate(self._apart(runs), axis=1)
+        return [made.at(row) for row in range(self._groups)]
 
-    def _known(self, runs: Array | None) -> list[Band] | list[None]:
+    def _known(self, runs: Array | None) -> list[Estimate] | list[None]:
         return [None] * self._groups if runs is None or np.isnan(runs).all() else self._band(runs)
 
-    def _bands(self, runs: Mapping[str, Array]) -> list[dict[str, Band]]:
+    def _bands(self, runs: Mapping[str, Array]) -> list[dict[str, Estimate]]:
         """Several arrays (runs, ...) of one shape, estimated at once."""
         if not runs:
             return [{} for _ in range(self._groups)]
         stacked = self._band(np.stack(list(runs.values()), axis=1))
-        return [
-            {name: Band(of.value[place], of.low[place], of.high[place]) for place, name in enumerate(runs)}
-            for of in stacked
-        ]
+        return [{name: of.at(place) for place, name in enumerate(runs)} for of in stacked]
 
 
-def _numbers(outcomes: Sequence[Outcome], made: Estimate, seeds: int) -> list[dict[str, Number]]:
-    """Every metric of every group, from estimates of shape (groups, metrics)."""
+def scalars(made: Estimate) -> list[list[Estimate]]:
+    """The numbers of an estimate of shape (lines, columns), one by one; by far quicker than `Estimate.at` each."""
+    parts = (np.asarray(part).tolist() for part in (made.value, made.low, made.high, made.n, made.sd, made.reason))
     return [
-        {
-            outcome.id: Number.rounded(value, low, high, n, _reason(outcome, group * seeds, seeds) if n == 0 else None)
-            for outcome, value, low, high, n in zip(outcomes, *lines, strict=True)
-        }
-        for group, lines in enumerate(_lines(made))
+        [Estimate(v, lo, hi, n, made.method, sd, made.level, why) for v, lo, hi, n, sd, why in zip(*line, strict=True)]
+        for line in zip(*parts, strict=True)
     ]
 
 
-def _reason(outcome: Outcome, start: int, seeds: int) -> str | None:
-    return next((reason for reason in outcome.reasons[start : start + seeds] if reason), None)
-
-
-def _bend(made: Plateau) -> Bend:
-    before, after = Number.of(made.slope_before), Number.of(made.slope_after)
-    return Bend(made.kind, made.found, made.at, made.low, made.high, before, after, made.n, made.reason)
-
-
-def _costs(groups: Sequence[Group]) -> list[dict[str, Number]]:
+def _costs(groups: Sequence[Group]) -> list[dict[str, Estimate]]:
     """Mean time, memory and storage of the runs that say them."""
     found: dict[str, Array] = {}
     most = max(len(group.runs) for group in groups)
@@ -202,15 +207,10 @@ def _costs(groups: Sequence[Group]) -> list[dict[str, Number]]:
             if {"train_seconds", "evaluate_seconds"} <= set(run.timings):
                 total = run.timings["train_seconds"] + run.timings["evaluate_seconds"]
                 note(TOTAL_TIME, place, seed, total)
-    made: list[dict[str, Number]] = [{} for _ in groups]
-    for id, measured in found.items():
-        for of, (value, low, high, n) in zip(made, _lines(estimate(measured, axis=1)), strict=True):
-            if n:  # no run takes less than no time; where there is no interval, low is NaN and stays it
-                of[id] = Number.rounded(value, max(low, 0.0), high, n)
-    return made
-
-
-def _lines(made: Estimate) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Value, low, high and n along the first axis, as Python's numbers or lists of them."""
-    value, low, high, n = (np.asarray(part).tolist() for part in (made.value, made.low, made.high, made.n))
-    return zip(value, low, high, n, strict=True)
+    if not found:
+        return [{} for _ in groups]
+    # No run takes less than no time; where there is no interval, low is NaN and stays it.
+    made = scalars(estimate(np.stack(list(found.values()), axis=-1), axis=1))
+    return [
+        {id: replace(one, low=max(one.low, 0.0)) for id, one in zip(found, line, strict=True) if one.n} for line in made
+    ]

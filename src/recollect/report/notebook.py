@@ -90,7 +90,7 @@ def _stream(one: StreamComparison, id: str) -> str:
             shown(pair.holm_p, 3),
             shown(pair.comparison.smallest_p, 3),
         )
-        for pair in one.pairs
+        for pair in one.compared.pairs
     ]
     heads = ("learner", id, "95 % interval", "n"), ("difference", id, "95 % interval", "p (Holm)", "smallest p")
     first, second = ("".join(f'<th scope="col">{escape(h)}</th>' for h in head) for head in heads)

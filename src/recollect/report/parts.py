@@ -1,44 +1,38 @@
-"""Task by task: how much of each one's forgetting is lost, chance and excess confusion; where errors go."""
+"""Task by task: how much of each one's forgetting is within the task, older, newer; where errors go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics.reference import classes_seen
-from recollect.metrics.split import labelled_peaks
+from recollect.metrics.split import by_task
 from recollect.metrics.sweep import Sweep
-from recollect.report.contents import Band, Errors
+from recollect.report.results import Shares
 from recollect.runs import Group
-from recollect.stats import estimate
+from recollect.stats import Estimate, estimate
 
 SIDES = ("own", "older", "newer")
 
 
 def split_parts(matrix: ScoreMatrix) -> tuple[dict[str, Array], dict[str, Array]] | None:
-    """Split the forgetting of every task, over time and per task at the end, each part (runs, T).
+    """The parts of forgetting (`split.within`, `.older`, `.newer`), over time and per task at the end, each (runs, T).
 
-    None without restricted scores or without an earlier task. The mean of a part over the earlier tasks is
-    `split.lost`, `split.confusion`, `split.chance` of that row.
+    None where the scores among fewer classes are not there, or no earlier task is.
     """
-    if matrix.restricted is None or matrix.unit == "raw":
+    if matrix.masked is None or matrix.asked is None or matrix.unit == "raw":
         return None
-    sweep = Sweep.of(matrix)
-    rows = list(_rows(sweep))
-    if not rows or len(rows[-1]["lost"]) == 0:
+    sweep, parts = Sweep.of(matrix), by_task(matrix)
+    if np.isnan(parts["newer"]).all():
         return None
-    over_time = {name: np.full((sweep.N, sweep.T), np.nan) for name in rows[0]}
-    for r, row in enumerate(rows):
-        for name, tasks in row.items():
-            if len(tasks):
-                over_time[name][:, sweep.seen[r] - 1] = tasks.mean(0)
-    per_task = {name: np.full((sweep.N, sweep.T), np.nan) for name in rows[0]}
-    for name, tasks in rows[-1].items():
-        per_task[name][:, : len(tasks)] = tasks.T
-    return over_time, per_task
+    over_time = {name: np.full((sweep.N, sweep.T), np.nan) for name in parts}
+    for name, drops in parts.items():
+        for r, seen in enumerate(sweep.seen):
+            if sweep.before(r):
+                over_time[name][:, seen - 1] = drops[:, r, : sweep.before(r)].mean(-1)
+    return over_time, {name: drops[:, -1] for name, drops in parts.items()}
 
 
 def final_drops(matrix: ScoreMatrix) -> Array:
@@ -54,25 +48,7 @@ def final_drops(matrix: ScoreMatrix) -> Array:
     return drops
 
 
-def _rows(sweep: Sweep) -> Iterator[dict[str, Array]]:
-    """At each planned row: the parts of every earlier task, (tasks, runs)."""
-    given = sweep.matrix.n_classes
-    is_known = given is not None and given[0] > 0
-    share = 1 / classes_seen(sweep) if is_known else np.full(sweep.T, np.nan)
-    for r, (peak, at, now) in enumerate(labelled_peaks(sweep, np.array(sweep.seen) - 1)):
-        k = sweep.seen[r] - 1
-        # The model of now, with only the answers that were possible at the peak.
-        then = sweep.restricted_at(k, at)
-        chance = share[at] - share[k]
-        yield {
-            "lost": np.where(np.isfinite(peak), peak, np.nan) - then,
-            "confusion": then - now,
-            "chance": chance,
-            "excess": then - now - chance,
-        }
-
-
-def error_shares(group: Group) -> Errors | None:
+def error_shares(group: Group) -> Shares | None:
     """Where the answers go, over the tasks seen so far; None where the rows do not say it.
 
     Rows carry, for every task, how many wrong answers were classes of the task itself, of older and of newer
@@ -96,7 +72,7 @@ def error_shares(group: Group) -> Errors | None:
                     per_task[side][place, :seen] = values[:seen]
     if all(np.isnan(values).all() for values in over_time.values()):
         return None
-    return Errors(bands(over_time), bands(per_task))
+    return Shares(bands(over_time), bands(per_task))
 
 
 def _shares(errors: Any, sizes: tuple[int | None, ...], T: int) -> dict[str, Array] | None:
@@ -119,9 +95,7 @@ def _floats(values: Any, T: int) -> Array:
     return out
 
 
-def bands(values: Mapping[str, Array]) -> dict[str, Band]:
+def bands(values: Mapping[str, Array]) -> dict[str, Estimate]:
     """Estimate several arrays (seeds, ...) of one shape at once."""
-    if not values:
-        return {}
-    made = Band.of(estimate(np.stack(list(values.values()), axis=1)))
-    return {name: Band(made.value[place], made.low[place], made.high[place]) for place, name in enumerate(values)}
+    made = estimate(np.stack(list(values.values()), axis=1))
+    return {name: made.at(place) for place, name in enumerate(values)}

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.report.contents import Number
+from recollect.report.text import interval
 from recollect.report.text import shown as plain
+from recollect.stats import Estimate
 
 
-def shown(value: float, digits: int) -> str:
+def shown(value: float, digits: int = 3) -> str:
     """A number as it is set in prose, with a true minus sign."""
     return plain(value, digits).replace("-", "−")
 
@@ -36,15 +37,25 @@ class Sentence:
         return "".join(self.parts)
 
 
-def with_interval(number: Number) -> str:
-    alone = " (one seed, no interval)" if number.n == 1 and np.isnan(number.low) else ""
-    return bracketed(number) + alone
+def sentence(*parts: str) -> Sentence:
+    """One sentence of these parts."""
+    return Sentence(parts)
 
 
-def bracketed(number: Number) -> str:
-    if np.isnan(number.low):
-        return shown(number.value, 3)
-    return f"{shown(number.value, 3)} [{shown(number.low, 3)}, {shown(number.high, 3)}]"
+def with_interval(number: Estimate, digits: int = 3) -> str:
+    """The value, and its interval where it has one."""
+    ends = interval(float(number.low), float(number.high), digits).replace("-", "−")
+    return f"{shown(float(number.value), digits)} {ends}".rstrip()
+
+
+def excludes_zero(number: Estimate) -> bool:
+    """Whether the interval lies on one side of zero; False where there is none."""
+    return bool(number.low > 0 or number.high < 0)
+
+
+def is_positive(number: Estimate) -> bool:
+    """Whether the number is shown to be above zero: by its interval, or by its value where one seed has none."""
+    return bool(number.value > 0 if np.isnan(number.low) else number.low > 0)
 
 
 def listed(labels: Sequence[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from recollect.report.contents import Provenance, Refusal
+from recollect.report.results import Provenance, Refusal
 from recollect.runs import Group, Row, Run
 
 

@@ -1,4 +1,4 @@
-"""The answer in sentences: who is ahead and whether the seeds can tell, who stopped learning, what was lost.
+"""The answer in sentences: who is ahead, who is still learning, what was forgotten and how, how sure that is.
 
 Every sentence is made from numbers with their uncertainty, and says no more than they do. A sentence is a
 tuple of parts, in which learners' names are marked: a page can set them off, and knows them as foreign text.
@@ -7,48 +7,248 @@ tuple of parts, in which learners' names are marked: a page can set them off, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.report.contents import Bend, Learner, Number, Stream
-from recollect.report.lead import at_the_end, who_is_ahead
-from recollect.report.prose import Name, Sentence, bracketed, listed, shown, with_interval
-from recollect.report.words import Words
+from recollect.report.prose import Name, Sentence, excludes_zero, is_positive, listed, sentence, shown, with_interval
+from recollect.report.results import UNKNOWN, Learner, Stream
+from recollect.report.words import Words, with_article
+from recollect.stats import Estimate, Lead, Plateau, Rival
 
-# More learners than this are a table, not a text.
-DESCRIBED = 8
-
-
-def answer(stream: Stream) -> tuple[tuple[Sentence, ...], ...]:
-    """What the numbers of a stream say: a paragraph on the lead, on learning, and on forgetting."""
-    headline, higher = stream.focus.headline, stream.higher_is_better
-    learners = [one for one in stream.learners if not one.is_reference] or list(stream.learners)
-    best = _best(learners, headline, higher)
-    values = {one.label: one.numbers[headline] for one in learners}
-    pairs = next((table for table in stream.comparisons if table.id == headline), None)
-    lead = who_is_ahead(values, pairs, stream.words, higher=higher)
-    if headline != "acc.average":
-        lead += at_the_end(values, {one.label: one.numbers["acc.average"] for one in learners}, stream.words, higher)
-    if len(learners) < len(stream.learners):
-        lead += reference_level({one.label: one.numbers[headline] for one in stream.learners if one.is_reference})
-    stopped = who_stopped({one.label: one.bend for one in best}, stream.words, stream.T)
-    rest = other_rows({one.label: one.ends for one in best}, stream.words, stream.T) + _unanswered(stream, not stopped)
-    if len(best) < len(learners):
-        rest += (Sentence((f"Of {len(learners)} learners the {len(best)} best are described here.",)),)
-    paragraphs = (lead, stopped, what_was_forgotten(best, stream.words), rest)
-    return tuple(paragraph for paragraph in paragraphs if paragraph)
+PARTS = {
+    "split.within": "within the {task}",
+    "split.older": "confused with older {tasks}",
+    "split.newer": "confused with newer ones",
+}
+AF = "forgetting.chaudhry2018"
 
 
-def _best(learners: Sequence[Learner], headline: str, higher: bool) -> list[Learner]:
-    """At most `DESCRIBED` learners, those with the best means, in their order."""
-    sign = 1 if higher else -1
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question: what a reader should take away, and what belongs to it in small print."""
 
-    def rank(one: Learner) -> float:
-        number = one.numbers[headline]
-        return -sign * number.value if number.is_known else np.inf
+    key: str
+    question: str
+    said: tuple[Sentence, ...]
+    more: tuple[Sentence, ...] = ()
 
-    kept = sorted(learners, key=rank)[:DESCRIBED]
-    return [one for one in learners if any(one is other for other in kept)]
+
+def answers(stream: Stream) -> tuple[Answer, ...]:
+    """The four questions, and what the numbers of the stream say to each."""
+    ahead = who_is_ahead(stream)
+    learning = who_is_learning({one.label: one.plateau for one in stream.contestants}, stream.words, stream.T)
+    if not learning:
+        why = stream.why_not("raa") or "RAA has no value"
+        learning = (sentence(f"That is judged by RAA, which there is none of here: {why}."),)
+    forgotten, each = what_was_forgotten(stream)
+    return (
+        Answer("ahead", "Who is ahead?", ahead, (*at_the_end(stream), *reference_level(stream))),
+        Answer("learning", "Who is still learning?", learning),
+        Answer("forgotten", "What was forgotten, and how?", forgotten, each),
+        Answer("sure", "How sure?", how_sure(stream), warnings(stream)),
+    )
+
+
+def who_is_ahead(stream: Stream) -> tuple[Sentence, ...]:
+    """Which learner has the best mean, and over which others its lead is more than noise and luck."""
+    words, headline = stream.words, stream.focus.headline
+    values = {one.label: one.numbers[headline] for one in stream.contestants}
+    known = {label: number for label, number in values.items() if number.is_known}
+    if not known:
+        reasons = [str(number.reason) for number in values.values() if number.reason]
+        why = reasons[0] if reasons else "a cell it reads was not evaluated"
+        return (sentence(f"No learner has {with_article(words.headline)}: {why}."),)
+    higher = stream.higher_is_better
+    best = (max if higher else min)(known, key=lambda label: float(known[label].value))
+    has = f" has the {'highest' if higher else 'lowest'} {words.headline}, {shown(float(known[best].value))}"
+    if len(known) == 1:
+        said = f" has {with_article(words.headline)} of {with_interval(known[best])}; no other learner is here"
+        return (sentence(Name(best), f"{said} to compare it with."),)
+    lead = None if stream.headline is None else stream.headline.lead
+    if lead is None:
+        return (sentence(Name(best), f"{has}; the learners could not be compared seed by seed."),)
+    return _lead(lead, known, has)
+
+
+def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence, ...]:
+    behind = [rival for rival in lead.rivals if rival.is_behind]
+    open_ = [rival for rival in lead.rivals if not rival.is_behind]
+    nearest = lead.rivals[0]
+    if lead.is_confirmed:
+        by = f": by {with_interval(nearest.difference)}"
+        others = (
+            (" every other learner; the nearest is ", Name(nearest.label))
+            if len(behind) > 1
+            else (
+                " ",
+                Name(nearest.label),
+            )
+        )
+        return (sentence(Name(lead.best), f"{has}, and is ahead of", *others, f"{by}."),)
+    if not behind and len(open_) == 1:
+        other = shown(float(known[nearest.label].value))
+        return (sentence(Name(lead.best), f"{has}, ", Name(nearest.label), f" {other}: {_cannot(open_)}."),)
+    ahead = (", and is ahead of ", *listed([rival.label for rival in behind])) if behind else ()
+    what = "it cannot be told" if behind else "but it cannot be told"
+    from_ = (f"{'; ' if behind else ', '}{what} from ", *listed([rival.label for rival in open_]))
+    return (sentence(Name(lead.best), has, *ahead, *from_, f": {_cannot(open_)}."),)
+
+
+def _cannot(rivals: Sequence[Rival]) -> str:
+    """Why the best one cannot be told from these, and what would settle it."""
+    n = max(int(rival.difference.n) for rival in rivals)
+    nearest = rivals[0].difference
+    constant = all(rival.difference.sd == 0 for rival in rivals)
+    if n == 0:
+        return "they have no seed in common"
+    if n == 1:
+        return "one seed cannot tell them apart; run three or more"
+    if constant:
+        return f"every seed gives the same difference, {shown(float(nearest.value))}, so that seeds say nothing of it"
+    needed = [rival.seeds_needed for rival in rivals if rival.difference.sd > 0]
+    most = max((count for count in needed if count is not None), default=None)
+    if None in needed or most is None:
+        settle = "a difference so small needs more than 1,000"
+    else:
+        settle = f"about {most} would, if the difference stays"
+    return f"these {n} seeds are too few ({settle})"
+
+
+def at_the_end(stream: Stream) -> tuple[Sentence, ...]:
+    """Where learners are judged over all of time: who has the best average at the end of it."""
+    if stream.focus.headline == "acc.average":
+        return ()
+    known = {one.label: one.numbers["acc.average"] for one in stream.contestants if one.numbers["acc.average"].is_known}
+    if len(known) < 2:
+        return ()
+    higher, words = stream.higher_is_better, stream.words
+    best = (max if higher else min)(known, key=lambda label: float(known[label].value))
+    what = f" has the {'highest' if higher else 'lowest'} {words.average} over all {words.tasks}"
+    return (sentence(f"After the last {words.task} ", Name(best), f"{what}, {with_interval(known[best])}."),)
+
+
+def reference_level(stream: Stream) -> tuple[Sentence, ...]:
+    """How far references and the floor get: the levels to measure the others by."""
+    made = []
+    for roles, says in ((("joint", "reference"), "With all the data "), (("floor",), "Without learning ")):
+        known = [(one.label, one.numbers[stream.focus.headline]) for one in stream.learners if one.role in roles]
+        known = [(label, number) for label, number in known if number.is_known]
+        if known and len(known) < len(stream.learners):
+            parts: list[str] = []
+            for place, (label, number) in enumerate(known):
+                between = "" if not place else " and " if place == len(known) - 1 else ", "
+                parts += [between, Name(label), f"{'' if place else ' reaches'} {with_interval(number)}"]
+            made.append(sentence(says, *parts, "."))
+    return tuple(made)
+
+
+def who_is_learning(plateaus: Mapping[str, Plateau | None], words: Words, T: int) -> tuple[Sentence, ...]:
+    """Who still rises and who stopped, and when: by the RAA curve, whose question does not become harder."""
+    known = {label: plateau for label, plateau in plateaus.items() if plateau is not None}
+    made: list[Sentence] = []
+    rising = [label for label, one in known.items() if one.kind in ("rising", "slowing")]
+    if rising:
+        rates = sorted(shown(float(known[label].slope_after.value)) for label in rising)
+        span = rates[0] if rates[0] == rates[-1] else f"{rates[0]} to {rates[-1]}"
+        rises = "'s RAA still rises" if len(rising) == 1 else " still rise in RAA"
+        made.append(sentence(*listed(rising), f"{rises} at the end, by {span} per {words.task}."))
+    for label, one in known.items():
+        if one.at is not None and one.low is not None and one.high is not None:
+            place = f"{words.task} {one.at + 1} [{one.low + 1}, {one.high + 1}] of {T}"
+            does = f" falls after {place}" if one.kind == "peak" else f" is level from {place} on"
+            made.append(sentence(Name(label), f"'s RAA{does}."))
+    falling = [label for label, one in known.items() if one.kind == "falling"]
+    if falling:
+        made.append(sentence(*listed(falling), f"{_verb(falling, 'falls', 'fall')} in RAA throughout."))
+    for label, one in known.items():
+        if one.kind == "flat":
+            per = f"{with_interval(one.slope)} per {words.task}"
+            made.append(sentence("Of ", Name(label), f" no rise in RAA is shown ({per})."))
+    return (*made, *_undecided(known, words))
+
+
+def _undecided(known: Mapping[str, Plateau], words: Words) -> tuple[Sentence, ...]:
+    found: dict[str, list[str]] = {}
+    for label, one in known.items():
+        if one.kind == "undecided":
+            if not np.isfinite(one.slope.value):
+                why = f"that takes five {words.tasks} or more"
+            elif one.n < 2:
+                why = "one seed does not tell a plateau from the noise along its curve"
+            else:
+                why = "its RAA rises, and the seeds do not show whether it goes on"
+            found.setdefault(why, []).append(label)
+    return tuple(
+        sentence("Whether ", *listed(labels), f"{_verb(labels, 'is', 'are')} still learning is open: {why}.")
+        for why, labels in found.items()
+    )
+
+
+def _verb(labels: Sequence[str], one: str, several: str) -> str:
+    return f" {one if len(labels) == 1 else several}"
+
+
+def what_was_forgotten(stream: Stream) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
+    """What the best learner forgot and how, and the one that forgot most; then a sentence for each."""
+    each = {one.label: forgotten(one, stream.words) for one in stream.contestants if one.numbers[AF].is_known}
+    if not each:
+        reasons = [str(one.numbers[AF].reason) for one in stream.contestants if one.numbers[AF].reason]
+        return (sentence(f"No learner has a value of forgetting: {reasons[0] if reasons else 'not evaluated'}."),), ()
+    lead = stream.headline.lead if stream.headline else None
+    most = max(each, key=lambda label: float(stream.learner(label).numbers[AF].value))
+    first = lead.best if lead is not None and lead.best in each else next(iter(each))
+    said = [each[label] for label in dict.fromkeys((first, most))]
+    if not stream.has_parts:
+        why = stream.problem.not_shown.get("split") or stream.why_not("split")
+        said.append(sentence(f"How it comes about cannot be told: {why}."))
+    return tuple(said), tuple(each.values()) if len(each) > 2 else ()
+
+
+def forgotten(learner: Learner, words: Words) -> Sentence:
+    """How much of what a learner answered right is now answered wrong, and whether within the task or by confusion."""
+    numbers, name = learner.numbers, Name(learner.label)
+    af = numbers[AF]
+    if not is_positive(af):
+        does = f"gains on earlier {words.tasks}" if af.high < 0 else "forgets nothing that the seeds could show"
+        return sentence(name, f" {does}: AF {with_interval(af)}.")
+    start = f"'s {words.score} on earlier {words.tasks} has fallen by {with_interval(af)} from its best"
+    parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
+    if not all(part.is_known for part in parts.values()):
+        return sentence(name, f"{start}.")
+    said = [
+        f"{shown(float(part.value))} {PARTS[id].format(task=words.task, tasks=words.tasks)}{_unsure(part)}"
+        for id, part in parts.items()
+    ]
+    probe = numbers.get("probe.forgetting", UNKNOWN)
+    beside = f" Linear probes of its features lost {with_interval(probe)}." if probe.is_known else ""
+    return sentence(name, f"{start}: {said[0]}, {said[1]}, {said[2]}.{beside}")
+
+
+def _unsure(part: Estimate) -> str:
+    return "" if excludes_zero(part) or np.isnan(part.low) else " (not shown to differ from 0)"
+
+
+def how_sure(stream: Stream) -> tuple[Sentence, ...]:
+    """Over how many seeds, which intervals, and whether all learners were asked the same."""
+    counts = sorted({len(one.seeds) for one in stream.learners})
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    if counts[-1] == 1:
+        what = "One seed per learner: no interval and no test over seeds."
+    else:
+        what = f"{seeds} seeds per learner; intervals are of 95 %, those of the lead for all pairs of learners at once."
+    rows = {tuple(end for end in one.ends if end is not None) for one in stream.learners}
+    words = stream.words
+    if len(rows) == 1:
+        n, moments = (len(stream.rows), words.rows) if stream.rows else (len(next(iter(rows))), words.tasks)
+        what += f" All were evaluated after the same {n} {moments if n != 1 else words.moment}."
+    return (sentence(what),)
+
+
+def warnings(stream: Stream) -> tuple[Sentence, ...]:
+    """What changes the reading: other plans, missing seeds, learners without chance, runs that are not whole."""
+    ends = {one.label: one.ends for one in stream.learners}
+    return (*other_rows(ends, stream.words, stream.T), *(sentence(f"{_begun(one)}.") for one in stream.cautions))
 
 
 def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -> tuple[Sentence, ...]:
@@ -58,126 +258,14 @@ def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -
         return ()
     most = max(map(len, rows.values()))
     fewer = [label for label, found in rows.items() if len(found) < most]
-    who: tuple[str, ...] = (f"Learners were evaluated after {most} {words.tasks} each, not the same ones.",)
+    who: tuple[str, ...] = (f"Learners were evaluated after {most} {words.tasks} each, not the same ones:",)
     if fewer:
         counts = " or ".join(map(str, sorted({len(rows[label]) for label in fewer})))
         verb = "was" if len(fewer) == 1 else "were"
-        who = (*listed(fewer), f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}.")
-    care = (
-        f" Forgetting and transfer are over those rows alone, without the scores right after the other {words.tasks}:"
-        f" compare them with care. The {words.score} at the end is the same question for all."
-    )
-    return (Sentence((*who, care)),)
+        who = (*listed(fewer), f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}:")
+    care = f" compare forgetting and transfer with care. The {words.score} at the end is the same question for all."
+    return (sentence(*who, care),)
 
 
-def _unanswered(stream: Stream, no_curve: bool) -> tuple[Sentence, ...]:
-    """What the runs do not tell, and why; what does not apply to such streams is said elsewhere."""
-    made = []
-    if no_curve and not stream.words.is_concepts:
-        reason = stream.why_not("raa") or "RAA has no value"
-        made.append(Sentence((f"Who stopped learning is judged by RAA, and there is none: {reason}.",)))
-    reason = stream.why_not("split") or ""
-    if reason and not stream.words.is_concepts:
-        made.append(Sentence((f"What part of the forgetting is lost knowledge cannot be told: {reason}.",)))
-    return tuple(made)
-
-
-def reference_level(references: Mapping[str, Number]) -> tuple[Sentence, ...]:
-    """How far learners that are retrained on everything get: the level to measure the others by."""
-    known = [(label, number) for label, number in references.items() if number.is_known]
-    if not known:
-        return ()
-    parts: list[str] = []
-    for place, (label, number) in enumerate(known):
-        between = "" if not place else " and " if place == len(known) - 1 else ", "
-        parts += [between, Name(label), f"{' reaches' if not place else ''} {with_interval(number)}"]
-    return (Sentence(("Retrained on everything seen so far, ", *parts, ": what can be reached with all the data.")),)
-
-
-def who_stopped(bends: Mapping[str, Bend | None], words: Words, T: int) -> tuple[Sentence, ...]:
-    """Say who stopped accumulating knowledge and when: where the RAA curve stops rising."""
-    known = {label: bend for label, bend in bends.items() if bend is not None}
-    if not known:
-        return ()
-    made: list[Sentence] = []
-    for label, bend in known.items():
-        if bend.found and bend.at is not None and bend.low is not None and bend.high is not None:
-            after = " and loses ground after it" if bend.kind == "peak" else ""
-            place = f"{bend.at + 1} [{bend.low + 1}, {bend.high + 1}]"
-            made.append(Sentence((Name(label), f" stops learning at {words.task} {place} of {T}{after}.")))
-    for kinds, verb in (
-        (("rising", "slowing"), ("is still learning", "are still learning")),
-        (("flat",), ("never gains", "never gain")),
-        (("falling",), ("loses ground throughout", "lose ground throughout")),
-    ):
-        labels = [label for label, bend in known.items() if bend.kind in kinds]
-        if labels:
-            slopes = [known[label].after for label in labels if known[label].after.is_known]
-            rate = ""
-            if kinds[0] == "rising" and slopes:
-                low, high = min(s.value for s in slopes), max(s.value for s in slopes)
-                span = shown(low, 3) if shown(low, 3) == shown(high, 3) else f"{shown(low, 3)} to {shown(high, 3)}"
-                rate = f" at the end (RAA rises by {span} a {words.task})"
-            made.append(Sentence((*listed(labels), f" {verb[len(labels) > 1]}{rate}.")))
-    undecided: dict[str, list[str]] = {}
-    for label, bend in known.items():
-        if bend.kind == "undecided":
-            short = "; ".join((bend.reason or "").split("; ")[:1]).split(" (its best")[0]
-            undecided.setdefault(_generic(short), []).append(label)
-    for reason, labels in undecided.items():
-        made.append(Sentence(("Whether ", *listed(labels), f" stopped learning is open: {reason}.")))
-    lead = f"By RAA, which corrects {words.score} for the growing number of classes: "
-    return (Sentence((lead, *_lowered(made[0]))), *made[1:]) if made else ()
-
-
-def _generic(reason: str) -> str:
-    """Take the numbers of one learner out of a reason that is given for several."""
-    return reason.split(": ")[0]
-
-
-def _lowered(sentence: Sentence) -> tuple[str, ...]:
-    first, *rest = sentence.parts
-    return (first if isinstance(first, Name) else first[:1].lower() + first[1:], *rest)
-
-
-def what_was_forgotten(learners: Sequence[Learner], words: Words) -> tuple[Sentence, ...]:
-    """Say of each learner's forgetting how much is lost knowledge and how much confusion with newer classes."""
-    made = []
-    for learner in learners:
-        af = learner.numbers.get("forgetting.chaudhry2018", Number())
-        lost = learner.numbers.get("split.lost", Number())
-        confusion = learner.numbers.get("split.confusion", Number())
-        chance = learner.numbers.get("split.chance", Number())
-        if af.is_known:
-            made.append(_forgotten(learner.label, af, lost, confusion, chance, words))
-    return tuple(made)
-
-
-def _forgotten(label: str, af: Number, lost: Number, confusion: Number, chance: Number, words: Words) -> Sentence:
-    is_sure = af.value > 0 if np.isnan(af.low) else af.low > 0
-    if not is_sure:
-        turned = (
-            "forgets nothing that the seeds could show"
-            if not af.high < 0
-            else (f"gains on earlier {words.tasks} instead of forgetting them")
-        )
-        return Sentence((Name(label), f" {turned}: AF {with_interval(af)}."))
-    start = f" forgets {with_interval(af)}"
-    if not (lost.is_known and confusion.is_known):
-        return Sentence((Name(label), start + "."))
-    return Sentence((Name(label), f"{start}: {_parts(af, lost, confusion, chance)}."))
-
-
-def _parts(af: Number, lost: Number, confusion: Number, chance: Number) -> str:
-    by_chance = ""
-    if chance.is_known and confusion.value > 0:
-        more = chance.value < confusion.value
-        by_chance = ", of which guessing alone explains " if more else ", less than guessing alone would bring: "
-        by_chance += shown(chance.value, 3)
-    of_confusion = f"{bracketed(confusion)} is confusion with newer classes{by_chance}"
-    if lost.high <= 0 or (np.isnan(lost.high) and lost.value <= 0):
-        return f"none of it is lost knowledge ({bracketed(lost)}), {of_confusion}"
-    if not np.isnan(lost.low) and lost.low <= 0:
-        return f"the seeds show no lost knowledge ({bracketed(lost)}), {of_confusion}"
-    share = f" ({100 * lost.value / af.value:.0f} %)" if confusion.value >= 0 else ""
-    return f"{bracketed(lost)}{share} is lost knowledge, {of_confusion}"
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]

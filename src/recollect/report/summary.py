@@ -12,9 +12,10 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate
+from recollect.problems import problem_of
 from recollect.report.absent import explain, unscored
 from recollect.report.text import Table, interval, shown
-from recollect.report.words import score_name, words_for
+from recollect.report.words import words_for
 from recollect.runs import Group, Run
 from recollect.stats import Estimate, estimate
 
@@ -43,9 +44,7 @@ class Line:
     @property
     def better(self) -> str:
         """Which direction is better, for the group's scores."""
-        card = self.metric.card
-        turned = card.kind == "level" and not self.group.matrix.higher_is_better
-        return {"higher": "lower", "lower": "higher"}[card.better] if turned else card.better
+        return better_direction(self.metric, self.group.matrix.higher_is_better)
 
     def as_dict(self) -> dict[str, Any]:
         """What a program reads: numbers, null where undefined."""
@@ -71,6 +70,12 @@ class Line:
             line["curve_low"] = [number(v) for v in np.atleast_1d(self.curve.low)]
             line["curve_high"] = [number(v) for v in np.atleast_1d(self.curve.high)]
         return line
+
+
+def better_direction(metric: Metric, higher_is_better: bool) -> str:
+    """Which direction of a metric is better, for scores of this direction."""
+    turned = metric.card.kind == "level" and not higher_is_better
+    return {"higher": "lower", "lower": "higher"}[metric.card.better] if turned else metric.card.better
 
 
 def summarise(
@@ -150,17 +155,21 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         scenarios, scores = traits.setdefault(run.stream, [set(), set()])
         scenarios.add(run.scenario)
-        scores.add(score_name(run.metric))
+        scores.add(_score_name(run))
     names = []
     for run in runs:
         scenarios, scores = traits[run.stream]
         differing = [
             trait
-            for trait, of in ((run.scenario, scenarios), (score_name(run.metric), scores))
+            for trait, of in ((run.scenario, scenarios), (_score_name(run), scores))
             if len(of) > 1 and trait is not None
         ]
         names.append(f"{run.stream} ({', '.join(differing)})" if differing else run.stream)
     return names
+
+
+def _score_name(run: Run) -> str:
+    return problem_of(run.problem).score_name(run.metric)
 
 
 def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
@@ -184,7 +193,7 @@ def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) 
     notes = [*outcome.notes]
     reason = None
     if outcome.reason is not None:
-        why = explain(outcome.reason, unscored([group]), words_for(group))
+        why = explain(outcome.reason, any(outcome.unevaluated), unscored([group]), words_for(group))
         if np.isnan(over_seeds.value):
             reason = why
         else:

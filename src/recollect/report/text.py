@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "–": "--",
-}
+from recollect.foreign import csv_cell, latex, markdown, visible
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns with names and rows of text; `right` tells which columns hold numbers.
+    """Columns with names and rows of text; `right` are the columns of numbers, `bold` the cells (row, column) that
+    stand out.
 
     >>> print(Table(("id", "value"), (("acc.average", "0.61"),), right=(1,)).markdown())
     | id | value |
@@ -39,10 +27,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
     title: str = ""
+    bold: frozenset[tuple[int, int]] = frozenset()
 
     def plain(self) -> str:
         """Aligned columns, no frames: what a pipe or a log gets."""
-        cells = [self.columns, *self.rows]
+        cells = [tuple(map(visible, row)) for row in (self.columns, *self.rows)]
         widths = [max(len(row[c]) for row in cells) for c in range(len(self.columns))]
 
         def line(row: Sequence[str]) -> str:
@@ -52,27 +41,38 @@ class Table:
             )
             return "  ".join(parts).rstrip()
 
-        heading = [self.title] if self.title else []
+        heading = [visible(self.title)] if self.title else []
         return "\n".join([*heading, *map(line, cells)])
 
     def markdown(self) -> str:
-        def line(cells: Sequence[str]) -> str:
-            return "| " + " | ".join(c.replace("\\", "\\\\").replace("|", "\\|") for c in cells) + " |"
-
         rule = "| " + " | ".join("---:" if c in self.right else "---" for c in range(len(self.columns))) + " |"
-        return "\n".join([line(self.columns), rule, *map(line, self.rows)])
+        head, *body = ("| " + " | ".join(cells) + " |" for cells in self._marked(markdown, "**", "**"))
+        return "\n".join([head, rule, *body])
 
     def latex(self) -> str:
-        def line(cells: Sequence[str]) -> str:
-            return " & ".join("".join(_LATEX.get(ch, ch) for ch in cell) for cell in cells) + r" \\"
-
         spec = "".join("r" if c in self.right else "l" for c in range(len(self.columns)))
-        body = [line(self.columns), r"\midrule", *map(line, self.rows)]
-        return "\n".join([rf"\begin{{tabular}}{{{spec}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"])
+        head, *body = (" & ".join(cells) + r" \\" for cells in self._marked(latex, r"\textbf{", "}"))
+        lines = [
+            rf"\begin{{tabular}}{{{spec}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join(lines)
+
+    def _marked(self, escape: Callable[[str], str], begin: str, end: str) -> Iterator[list[str]]:
+        """The columns, then every row, escaped; the marks of bold are put around whole cells afterwards."""
+        yield [escape(name) for name in self.columns]
+        for r, row in enumerate(self.rows):
+            yield [f"{begin}{escape(c)}{end}" if (r, place) in self.bold else escape(c) for place, c in enumerate(row)]
 
     def csv(self) -> str:
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([self.columns, *self.rows])
+        cells = [tuple(map(csv_cell, row)) for row in (self.columns, *self.rows)]
+        csv.writer(out, lineterminator="\n").writerows(cells)
         return out.getvalue().rstrip("\n")
 
 
@@ -84,7 +84,8 @@ def shown(value: float, digits: int = 4) -> str:
     """
     if np.isnan(value):
         return "–"
-    text = f"{value:.{digits}f}"
+    # To nine digits first, so that a tie such as 0.6125 is shown alike wherever it is shown.
+    text = f"{round(value, 9):.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
 
 

@@ -15,7 +15,7 @@ from recollect.runs import Group, Run, group, load
 
 if TYPE_CHECKING:
     from recollect.experiments import Experiment
-    from recollect.report.contents import Contents
+    from recollect.report.results import Contents
 
 # GDumb's authors train 256 epochs before each evaluation: nine hours a seed on one core. 32 end a cosine cycle too,
 # as do 16, and its evaluations are planned: they are all that it costs.

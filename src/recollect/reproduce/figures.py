@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recollect.report.contents import Stream
+    from recollect.report.results import Stream
     from recollect.stats import Estimate
 
 WIDE = WIDTHS["two"]
@@ -180,7 +180,7 @@ def _what_became(ax: Axes, toy: Toy) -> None:
         if np.isfinite(low) and high > low:
             ax.vlines(place, max(low, 0), min(high, 1), color="black", linewidth=1)
     after = float(toy.first_kept.value), float(toy.first_all.value)
-    _drop(ax, 1, float(toy.learned.value), after[0], f"lost {float(toy.lost.value):.2f}", PARTS["lost"][0])
+    _drop(ax, 1, float(toy.learned.value), after[0], f"lost {float(toy.lost.value):.2f}", PARTS["within"][0])
     _drop(ax, 2, after[0], after[1], f"confusion {float(toy.confusion.value):.2f}", "#2f6f96")
     ax.set_xticks(range(3), [name for name, _ in bars], fontsize=6)
     ax.set_xlim(-0.5, 2.6)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.report.figures import make_figure
-from recollect.report.text import Table, interval, shown
+from recollect.report.prose import with_interval
+from recollect.report.text import Table
 from recollect.reproduce import claims, coefficients, experiment, figures, tables, toy
 from recollect.reproduce.claims import Check
 from recollect.runs.files import write_atomic
 
 if TYPE_CHECKING:
-    from recollect.report.contents import Contents
+    from recollect.report.results import Contents
     from recollect.runs import Group
 
 FIGURE_2 = (20, 100)
@@ -190,9 +191,9 @@ def _split(out: Path, contents: Contents) -> list[str]:
     """What the forgetting of Figure 4 consists of at the end, where the runs can tell."""
     ids = {
         "AF": "forgetting.chaudhry2018",
-        "lost": "split.lost",
-        "confusion": "split.confusion",
-        "of it chance": "split.chance",
+        "within the task": "split.within",
+        "confused with older tasks": "split.older",
+        "with newer tasks": "split.newer",
     }
     rows = []
     parts = ["## What the forgetting consists of"]
@@ -204,7 +205,7 @@ def _split(out: Path, contents: Contents) -> list[str]:
         parts += [f"![{stream.key}]({name}.png)", f"{stream.key}: AF over tasks, split."]
         for learner in stream.learners:
             numbers = [learner.numbers[id] for id in ids.values()]
-            shown_numbers = (f"{shown(one.value, 3)} {interval(one.low, one.high, 3)}".strip() for one in numbers)
+            shown_numbers = (with_interval(one) for one in numbers)
             rows.append((stream.key, learner.label, *shown_numbers, str(numbers[0].n)))
     return [*parts, Table(("stream", "learner", *ids, "n"), tuple(rows)).markdown()] if rows else []
 

@@ -7,23 +7,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from recollect.foreign import latex, markdown
 from recollect.runs.run import Run
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-}
 
 
 def to_markdown(runs: Sequence[Run], digits: int = 3) -> str:
     """A heading and a table a run; rows are time, a dash is "not evaluated"."""
     parts = []
     for run in runs:
-        head, *body = _grid(run, digits, escape_markdown, "–")
+        head, *body = _grid(run, digits, markdown, "–")
         lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] + ["---:"] * (len(head) - 1), *body)]
-        parts.append(f"### {escape_markdown(run.name)}\n\n" + "\n".join(lines) + "\n")
+        parts.append(f"### {markdown(run.name)}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
@@ -31,7 +25,7 @@ def to_latex(runs: Sequence[Run], digits: int = 3) -> str:
     """A `tabular` a run, with the rules of the package booktabs."""
     parts = []
     for run in runs:
-        head, *body = _grid(run, digits, escape_latex, "--")
+        head, *body = _grid(run, digits, latex, "--")
         lines = [" & ".join(cells) + r" \\" for cells in (head, *body)]
         parts.append(
             "\n".join(
@@ -49,24 +43,6 @@ def to_latex(runs: Sequence[Run], digits: int = 3) -> str:
             + "\n"
         )
     return "\n".join(parts)
-
-
-def escape_markdown(text: str) -> str:
-    r"""A text that Markdown shows as it is, in a table too.
-
-    >>> print(escape_markdown("a|b*c"))
-    a\|b\*c
-    """
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", " ".join(text.split()))
-
-
-def escape_latex(text: str) -> str:
-    r"""A text that LaTeX shows as it is.
-
-    >>> print(escape_latex("10% of_it"))
-    10\% of\_it
-    """
-    return "".join(_LATEX.get(mark, mark) for mark in " ".join(text.split()))
 
 
 def _grid(run: Run, digits: int, escape: Callable[[str], str], absent: str) -> list[list[str]]:

@@ -27,6 +27,7 @@ class Bends:
     before: Array  # (bends, tasks): slope up to the bend
     after: Array  # slope from the bend on
     late: Array  # slope over the second half of what follows the bend
+    own: Array  # slope of what follows the bend, without a look at what is before it
     overall: Array  # (tasks,): slope of the straight line
 
     def best(self, curves: Array) -> NDArray[np.intp]:
@@ -36,9 +37,9 @@ class Bends:
 
 @lru_cache(maxsize=16)
 def bends(tasks: tuple[float, ...]) -> Bends:
-    """Continuous two-segment lines with the bend at a task, three tasks at least on either side."""
+    """Continuous two-segment lines with the bend at a task, from the second to the last but two."""
     t = np.array(tasks)
-    places = t[2:-2]
+    places = t[1:-2]
     lines = _hinge(t, places)
     solve = np.asarray(np.linalg.pinv(lines), dtype=np.float64)
     middle = (places + t[-1]) / 2
@@ -47,6 +48,7 @@ def bends(tasks: tuple[float, ...]) -> Bends:
         before=solve[:, 1],
         after=solve[:, 1] + solve[:, 2],
         late=_line_weights(t, np.minimum(middle, t[-2])),
+        own=_line_weights(t, places),
         overall=_line_weights(t, t[:1])[0],
     )
 

@@ -57,6 +57,16 @@ class Estimate:
         return Estimate(value, low, high, n, self.method, sd, self.level, reason)
 
     @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Value, low and high of a curve or a matrix."""
+        return np.asarray(self.value), np.asarray(self.low), np.asarray(self.high)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a value, of one number."""
+        return not np.isnan(self.value)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Every different reason, once.
 
@@ -232,7 +242,8 @@ def _finish(
     for count in np.unique(n):
         table[count] = [_reason(int(count), given, method, k, pooled) for k in range(3)]
     reason = table[n, kind]
-    low, high = (np.where(np.isnan(width), np.nan, bound) for bound in (low, high))
+    # Equal seeds are one observation, and one observation has no interval.
+    low, high = (np.where(np.isnan(width) | ((n > 1) & (width == 0)), np.nan, bound) for bound in (low, high))
     if shape:
         v, lo, hi, spread = (a.reshape(shape) for a in (value, low, high, sd))
         return Estimate(v, lo, hi, n.reshape(shape), method, spread, level, reason.reshape(shape))
@@ -253,7 +264,7 @@ def _reason(n: int, given: int, method: str, kind: int, pooled: bool) -> str | N
     elif kind == 2:
         parts.append("an infinite score gives no interval")
     elif kind == 1:
-        parts.append(f"all {n} seeds have the same value")
+        parts.append(f"all {n} seeds have the same value: one observation, which has no interval")
     elif method == "bca" and n < _FEW_SEEDS_FOR_BCA:
         parts.append(f"a BCa interval of {n} seeds is too narrow")
     return "; ".join(parts) or None

@@ -8,7 +8,7 @@ for all pairs of learners at once (Šidák's level, which holds for t intervals 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -70,11 +70,11 @@ def find_lead(
     learners : mapping
         Scores by seed of every learner; each pair is compared on the seeds that both have.
     higher_is_better : bool
-        False where the scores are errors.
+        False: the lowest mean is the best.
     unpaired : bool
-        As in `compare_paired`.
+        The learners were run with different seeds, as in `compare_paired`.
     method : str
-        As in `compare_paired`.
+        Of the intervals, as in `estimate`.
     level : float
         1 - level is the chance that any learner is wrongly called ahead of any other.
     left_aside : collection of str
@@ -120,10 +120,6 @@ def _rival(
     except NotComputable as cannot:
         nothing = Estimate(np.nan, np.nan, np.nan, 0, method, np.nan, each, str(cannot))
         return Rival(label, nothing, False, None)
-    if made.low == made.high:
-        # Equal differences of all seeds are one observation, and one observation has no interval.
-        why = "every seed gives the same difference: nothing varies, so that seeds say nothing of it"
-        return Rival(label, replace(made, low=np.nan, high=np.nan, reason=why), False, None)
     is_behind = bool(made.low > 0 if higher else made.high < 0)
     return Rival(label, made, is_behind, None if is_behind or unpaired else _seeds_needed(made))
 

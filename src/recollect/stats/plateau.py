@@ -31,11 +31,12 @@ class Plateau:
     Attributes
     ----------
     found : True for kinds "plateau" and "peak"
-    kind : "plateau" rises, then does not · "peak" rises, then falls · "rising" steadily · "slowing" less
-        after the bend, but on · "flat" no rise · "falling" · "undecided" the seeds do not tell
+    kind : "plateau" rises, then does not · "peak" rises, then is shown to fall · "rising" steadily · "slowing" less
+        after the bend, but on · "flat" no rise is shown · "falling" · "undecided" the seeds do not tell
     at : index of the task where the rise ends, from 0; None without a plateau
     low, high : interval over seeds for `at`
-    slope_before, slope_after : change a task on either side of the best bend, over seeds
+    slope_before, slope_after : change per task on either side of the best bend, over seeds
+    slope : change per task of the straight line through the curve
     n : seeds
     reason : why there is no plateau, or what was left out; None where there is nothing to say
     """
@@ -47,6 +48,7 @@ class Plateau:
     high: int | None
     slope_before: Estimate
     slope_after: Estimate
+    slope: Estimate
     n: int
     reason: str | None = None
     method: str = METHOD
@@ -72,7 +74,8 @@ def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool 
     show that the curve rises before the bend and that it rises at less than a fifth of that rate after it,
     unless the second half of what follows is shown to rise at more than a twentieth. Noise along the tasks
     may be correlated in any way; only seeds need to be independent. So a curve that bends but goes on rising
-    (√k) is no plateau, and one that saturates is.
+    (√k) is no plateau, and one that saturates is. That it falls after the bend is claimed only if the line through
+    what follows the bend falls by itself, too.
 
     Parameters
     ----------
@@ -109,23 +112,24 @@ def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool 
     tiny = 1e-9 * float(np.abs(y).max()) / float(tasks[-1] - tasks[0])
     rises, much_slower = slopes.before.low > tiny, slopes.to_a_fifth.high < -tiny
     if rises and much_slower and not slopes.late_above.low > tiny:
-        kind = "peak" if slopes.after.high < -tiny else "plateau"
+        kind = "peak" if max(slopes.after.high, slopes.own.high) < -tiny else "plateau"
         at, low, high = locator(places, kind == "plateau").locate(y, _t_quantile(len(y), level))
         where = (round(at), floor(low), ceil(high))
-        return Plateau(True, kind, *where, slopes.before, slopes.after, len(y), left_out)
+        return Plateau(True, kind, *where, slopes.before, slopes.after, slopes.overall, len(y), left_out)
     kind, why = _no_plateau(slopes, tiny)
     reason = "; ".join(filter(None, (why, left_out)))
-    return Plateau(False, kind, None, None, None, slopes.before, slopes.after, len(y), reason)
+    return Plateau(False, kind, None, None, None, slopes.before, slopes.after, slopes.overall, len(y), reason)
 
 
 class _Slopes(NamedTuple):
-    """Slopes a task over seeds, and the comparisons of slopes on which the verdict rests."""
+    """Slopes per task over seeds, and the comparisons of slopes on which the verdict rests."""
 
     before: Estimate
     after: Estimate
     to_a_fifth: Estimate  # after - before / 5
     late_above: Estimate  # late - before / 20
     change: Estimate  # after - before
+    own: Estimate
     overall: Estimate
 
 
@@ -133,13 +137,16 @@ def _slopes(y: Array, fit: Bends, level: float) -> _Slopes:
     """Each seed's slopes around the bend that the mean of the other seeds suggests."""
     others = (y.sum(axis=0) - y) / (len(y) - 1)
     bend = fit.best(others)
-    before, after, late = ((weights[bend] * y).sum(axis=1) for weights in (fit.before, fit.after, fit.late))
+    before, after, late, own = (
+        (weights[bend] * y).sum(axis=1) for weights in (fit.before, fit.after, fit.late, fit.own)
+    )
     contrasts = (
         before,
         after,
         after - SLOWER_THAN * before,
         late - STILL_RISING * before,
         after - before,
+        own,
         y @ fit.overall,
     )
     together = estimate(np.stack(contrasts, axis=1), level=level)
@@ -151,14 +158,14 @@ def _no_plateau(slopes: _Slopes, tiny: float) -> tuple[str, str]:
     rises = slopes.before.low > tiny
     if after.low > tiny and overall.low > tiny:
         kind = "slowing" if slopes.change.high < -tiny else "rising"
-        return kind, f"it still rises by {_slope(after)} a task after its best bend"
+        return kind, f"it still rises by {_slope(after)} per task after its best bend"
     if overall.high < -tiny and not rises:
-        return "falling", f"it falls by {_slope(overall)} a task"
+        return "falling", f"it falls by {_slope(overall)} per task"
     if overall.low > tiny or rises:
         return "undecided", (
-            f"it rises, but the seeds do not show whether it goes on: {_slope(after)} a task after its bend"
+            f"it rises, but the seeds do not show whether it goes on: {_slope(after)} per task after its bend"
         )
-    return "flat", f"no rise can be seen: {_slope(overall)} a task"
+    return "flat", f"no rise is shown: {_slope(overall)} per task"
 
 
 def _slope(slope: Estimate) -> str:
@@ -175,20 +182,17 @@ def _left_out(given: Array, seeds: int, tasks: int) -> str | None:
 
 
 def _refuse(y: Array, tasks: NDArray[np.intp], level: float, left_out: str | None) -> Plateau:
-    before = after = np.full(len(y), np.nan)
+    before = after = overall = np.full(len(y), np.nan)
     if len(tasks) < FEWEST_TASKS:
         why = f"a bend needs {FEWEST_TASKS} tasks or more, there are {len(tasks)}"
     else:
         fit = bends(tuple(float(t) for t in tasks))
         bend = int(fit.best(y)[0])
-        before, after = y @ fit.before[bend], y @ fit.after[bend]
-        why = (
-            "one seed does not tell a plateau from the noise along its curve; run two seeds or more "
-            f"(its best bend is at task index {tasks[2 + bend]})"
-        )
-    slopes = estimate(before, level=level), estimate(after, level=level)
+        before, after, overall = y @ fit.before[bend], y @ fit.after[bend], y @ fit.overall
+        why = "one seed does not tell a plateau from the noise along its curve; run two seeds or more"
+    slopes = [estimate(values, level=level) for values in (before, after, overall)]
     reason = "; ".join(filter(None, (why, left_out)))
-    return Plateau(False, "undecided", None, None, None, *slopes, len(y), reason)
+    return Plateau(False, "undecided", None, None, None, slopes[0], slopes[1], slopes[2], len(y), reason)
 
 
 def _t_quantile(n: int, level: float) -> float:

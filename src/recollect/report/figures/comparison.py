@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.report.contents import PairTable
 from recollect.report.figures.style import COLOURS, text
+from recollect.report.results import Pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def differences(ax: Axes, table: PairTable) -> Axes:
+def differences(ax: Axes, table: Pairs) -> Axes:
     """Draw each pair's difference with its interval; filled where the corrected paired test supports it."""
     pairs = table.pairs
     levels = np.arange(len(pairs))[::-1]
     for level, pair in zip(levels, pairs, strict=True):
-        number = pair.difference
+        number = pair.comparison.difference
         is_supported = pair.holm_p <= 0.05
         if np.isfinite(number.low):
             ax.hlines(level, number.low, number.high, colors=COLOURS[0], linewidth=1.2)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.report.contents import Stream
 from recollect.report.figures.style import colour, marker, text, whole_ticks
+from recollect.report.results import Stream
 from recollect.report.words import curve_titles
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
     for place, learner in enumerate(stream.learners):
         if id not in learner.curves:
             continue
-        band, shade = learner.curves[id], colour(place)
-        known = np.isfinite(band.value)
+        (value, low, high), shade = learner.curves[id].arrays, colour(place)
+        known = np.isfinite(value)
         # Only the rows that were evaluated: a band is drawn across those that were not planned.
-        ax.fill_between(moments[known], band.low[known], band.high[known], color=shade, alpha=0.15, linewidth=0)
+        ax.fill_between(moments[known], low[known], high[known], color=shade, alpha=0.15, linewidth=0)
         ax.plot(
             moments[known],
-            band.value[known],
+            value[known],
             color=shade,
             marker=marker(place),
             markevery=every,
@@ -40,13 +40,14 @@ def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
             markeredgewidth=0.4,
             label=text(learner.label),
         )
-        bend = learner.bend
+        bend = learner.plateau
         if bends and id == "raa.michel2023" and bend and bend.at is not None and bend.low is not None:
-            level = float(band.value[bend.at])
+            # Between two tasks that were evaluated the curve is the line between them.
+            level = float(np.interp(bend.at + 1, moments[known], value[known]))
             ax.plot(bend.at + 1, level, "o", ms=7, mfc="none", mec=shade, mew=1)
             ax.hlines(level, bend.low + 1, (bend.high or bend.at) + 1, colors=shade, linewidth=3, alpha=0.5)
     ax.set_xlabel(stream.words.axis)
-    ax.set_ylabel(text(curve_titles(stream.words).get(id, id)))
+    ax.set_ylabel(text(curve_titles(stream.words, stream.focus).get(id, id)))
     whole_ticks(ax.xaxis)
     ax.set_xlim(1, max(2, int(moments[-1])))
     return ax

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.report.contents import Stream
 from recollect.report.figures.style import colour, marker, whole_ticks
+from recollect.report.results import Stream
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

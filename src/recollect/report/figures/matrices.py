@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.report.contents import Learner, Stream
 from recollect.report.figures.style import text, whole_ticks
+from recollect.report.results import Learner, Stream
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False)
     `written` puts the scores into the cells. Where rows are batches or visits, a frame marks the one with which
     each concept had been learned.
     """
-    scores = learner.matrix.value
+    scores, _, _ = learner.matrix.arrays
     known = scores[np.isfinite(scores)]
     bounds = (0.0, 1.0)
     if known.size and (known.min() < 0 or known.max() > 1):

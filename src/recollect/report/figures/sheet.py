@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import MissingExtra, NotComputable, RecollectError, UsageError
-from recollect.report.contents import Learner, Stream
 from recollect.report.figures.comparison import differences
 from recollect.report.figures.curves import curve
 from recollect.report.figures.difficulty import difficulty
 from recollect.report.figures.matrices import matrix
 from recollect.report.figures.split import parts
 from recollect.report.figures.style import RC, WIDTHS
+from recollect.report.results import Learner, Stream
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ FIGURES = {
     "aa-raa": "the average score beside its rescaled form, over tasks",
     "af-raf": "average forgetting beside its rescaled form, over tasks",
     "matrix": "the score matrix of each learner",
-    "split": "forgetting split in lost, chance and excess confusion",
+    "split": "forgetting split in within the task, confused with older and with newer tasks",
     "difficulty": "what a random classifier scores and forgets, and the factors that correct for it",
     "compare": "paired differences with their intervals",
 }
@@ -116,7 +116,7 @@ def _split(stream: Stream, inches: float) -> Figure:
 
 
 def _difficulty(stream: Stream, inches: float) -> Figure:
-    if not stream.difficulty and stream.words.is_concepts:
+    if not stream.difficulty and "raa" in stream.problem.not_shown:
         raise NotComputable(f"how hard {stream.key} becomes cannot be drawn: {_why_not_rescaled(stream)}.")
     if not stream.difficulty:
         raise NotComputable(

@@ -6,25 +6,23 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recollect.report.contents import Learner, Stream
 from recollect.report.figures.style import PARTS, text, whole_ticks
+from recollect.report.results import Learner, Stream
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def parts(ax: Axes, stream: Stream, learner: Learner, over: Literal["time", "task"] = "time") -> Axes:
-    """Draw lost, chance and excess confusion; over time as the mean of earlier tasks, or per task at the end."""
+    """Draw the parts of forgetting; over time as the mean of earlier tasks, or per task at the end."""
     if learner.parts is None:
         return ax
     bands = learner.parts.over_time if over == "time" else learner.parts.per_task
-    has_chance = np.isfinite(bands["chance"].value).any()
-    names = ("lost", "chance", "excess") if has_chance else ("lost", "confusion")
     tasks = np.arange(1, stream.T + 1)
     up, down = np.zeros(stream.T), np.zeros(stream.T)
-    for name in names:
-        shade, hatch, label = PARTS[name]
-        height = np.nan_to_num(bands[name].value)
+    for name, (shade, hatch, says) in PARTS.items():
+        label = says.format(task=stream.words.task, tasks=stream.words.tasks)
+        height = np.nan_to_num(bands[name].arrays[0])
         bottom = np.where(height >= 0, up, down)
         ax.bar(
             tasks,

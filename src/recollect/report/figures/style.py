@@ -13,10 +13,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "h", "X")
 WIDTHS = {"one": 3.3, "two": 6.9}
 
 PARTS = {
-    "lost": ("#a8451b", "", "lost"),
-    "chance": ("#e4dfd3", "", "chance confusion"),
-    "excess": ("#6fa3c4", "////", "excess confusion"),
-    "confusion": ("#6fa3c4", "////", "confusion"),
+    "within": ("#a8451b", "", "within the {task}"),
+    "older": ("#9a8fc4", "....", "confused with older {tasks}"),
+    "newer": ("#6fa3c4", "////", "confused with newer {tasks}"),
 }
 
 RC: dict[str, Any] = {

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import MissingExtra
-from recollect.report.contents import Contents, Number, Stream
 from recollect.report.page.formulas import mathml
 from recollect.report.page.pack import to_script
-from recollect.report.prose import Name
-from recollect.report.sentences import answer
-from recollect.report.text import shown
+from recollect.report.prose import Name, shown
+from recollect.report.results import Contents, Stream
+from recollect.report.sentences import answers
 from recollect.report.words import curve_titles
+from recollect.stats import Estimate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,7 +35,7 @@ def build_page(contents: Contents) -> str:
     template = _environment().get_template("page.html")
     return template.render(
         page=contents,
-        answers=[answer(stream) for stream in contents.streams],
+        answers=[answers(stream) for stream in contents.streams],
         titles=[_stream_title(stream) for stream in contents.streams],
         **_lines(contents),
         **_what_is_there(contents),
@@ -113,7 +113,8 @@ def _for_script(contents: Contents) -> dict[str, Any]:
                     "axis": stream.words.axis,
                 },
                 "panels": stream.focus.panels,
-                "titles": curve_titles(stream.words),
+                "close": stream.focus.close,
+                "titles": curve_titles(stream.words, stream.focus),
                 "tasks": stream.tasks,
                 "rows": stream.rows,
                 "numbers": stream.numbers,
@@ -153,25 +154,28 @@ def _environment() -> Environment:
     return made
 
 
-def _value(number: Number, unit: str = "") -> str:
+def _text(value: float, unit: str = "") -> str:
     """A number of the table; three digits after the point for scores, three that count for costs.
 
-    >>> _value(Number(.6125, n=1)), _value(Number(1234.5, n=1), "s"), _value(Number(.0456, n=1), "s")
+    >>> _text(.6125), _text(1234.5, "s"), _text(.0456, "s")
     ('0.613', '1234', '0.0456')
     """
-    if not number.is_known:
-        return "–"
-    if not unit and abs(number.value) <= 10:
-        return shown(number.value, 3).replace("-", "−")
-    text = f"{number.value:.0f}" if abs(number.value) >= 1000 else f"{number.value:.3g}"
+    if not unit and abs(value) <= 10:
+        return shown(value)
+    text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return text.replace("-", "−")
 
 
-def _ends(number: Number, unit: str = "") -> str:
+def _value(number: Estimate, unit: str = "") -> str:
+    """The value, or that there is none."""
+    return _text(float(number.value), unit) if number.is_known else "–"
+
+
+def _ends(number: Estimate, unit: str = "") -> str:
     """The interval of a number, empty where there is none."""
     if np.isnan(number.low) or np.isnan(number.high):
         return ""
-    return f"[{_value(Number(number.low), unit)}, {_value(Number(number.high), unit)}]"
+    return f"[{_text(float(number.low), unit)}, {_text(float(number.high), unit)}]"
 
 
 def _p(value: float) -> str:
@@ -219,7 +223,7 @@ def _stream_title(stream: Stream) -> str:
         what.append(f"{stream.n_classes} classes")
     if stream.scenario and stream.scenario not in stream.key:
         what.append(stream.scenario)
-    if stream.words.is_concepts:
+    if stream.words.scores > 1:
         what.append(f"scored by {stream.words.score}")
     if stream.online is not None:
         what.append("one pass" if stream.online else "several passes")

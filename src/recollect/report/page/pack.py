@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.report.contents import Band, Number
+from recollect.stats import Estimate
 
 MISSING = 65535
 STEP = 1e-4
@@ -37,18 +37,18 @@ def to_script(data: Any) -> str:
 def jsonable(data: Any) -> Any:
     """Plain containers for JSON: dataclasses by field, numbers rounded, NaN as null, bands packed.
 
-    >>> jsonable(Number(.61, .58, .64, 5)), jsonable(Number(reason="needs b"))
-    ([0.61, 0.58, 0.64, 5], [None, None, None, 0, 'needs b'])
+    >>> jsonable(Estimate(.61, .58, .64, 5, "t", .02))
+    [0.61, 0.58, 0.64, 5]
     """
     if data is None or isinstance(data, str | int):
         return data
     if isinstance(data, float):
         return _finite(data)
-    if isinstance(data, Number):
-        made = [_finite(data.value), _finite(data.low), _finite(data.high), data.n]
+    if isinstance(data, Estimate):
+        if isinstance(data.value, np.ndarray):
+            return pack(data)
+        made = [_finite(data.value), _finite(float(data.low)), _finite(float(data.high)), data.n]
         return [*made, data.reason] if data.reason else made
-    if isinstance(data, Band):
-        return pack(data)
     if isinstance(data, np.ndarray):
         return [jsonable(value) for value in data.tolist()]
     if isinstance(data, Mapping):
@@ -62,30 +62,29 @@ def _finite(value: float) -> float | None:
     return round(value, DIGITS) if isfinite(value) else None
 
 
-def pack(band: Band) -> dict[str, Any]:
+def pack(band: Estimate) -> dict[str, Any]:
     """A band as three strings (value, low, high); the ends are left out if there are none.
 
     A step of 0 stands for 32-bit floats.
     """
-    if band.value.ndim < 2:
-        offset, step = 0.0, 0.0
-    else:
-        offset, step = _steps(band)
+    value, low, high = (np.asarray(part) for part in (band.value, band.low, band.high))
+    offset, step = (0.0, 0.0) if value.ndim < 2 else _steps(band)
     packed = {
-        "shape": list(band.value.shape),
+        "shape": list(value.shape),
         "offset": round(offset, 10),
         "step": step,
-        "value": _encode(band.value, offset, step),
+        "value": _encode(value, offset, step),
     }
-    if np.isfinite(band.low).any():
-        packed |= {"low": _encode(band.low, offset, step), "high": _encode(band.high, offset, step)}
+    if np.isfinite(low).any():
+        packed |= {"low": _encode(low, offset, step), "high": _encode(high, offset, step)}
     return packed
 
 
 def unpack(packed: Mapping[str, Any], name: str = "value") -> Array:
     """What a page reads back from `pack`.
 
-    >>> unpack(pack(Band(np.array([[.25, np.nan]]), np.array([[.2, .3]]), np.array([[.3, .4]]))))
+    >>> value = np.array([[.25, np.nan]])
+    >>> unpack(pack(Estimate(value, value - .1, value + .1, 5, "t", value)))
     array([[0.25,  nan]])
     """
     raw = base64.b64decode(packed[name])
@@ -96,9 +95,9 @@ def unpack(packed: Mapping[str, Any], name: str = "value") -> Array:
     return np.round(values, 10).reshape(packed["shape"])
 
 
-def _steps(band: Band) -> tuple[float, float]:
+def _steps(band: Estimate) -> tuple[float, float]:
     """The smallest value and the step of the 16-bit numbers."""
-    known = np.concatenate([a[np.isfinite(a)].ravel() for a in (band.value, band.low, band.high)])
+    known = np.concatenate([a[np.isfinite(a)].ravel() for a in map(np.asarray, (band.value, band.low, band.high))])
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     offset = float(np.floor(low / STEP) * STEP)
     step = STEP if high - offset <= STEP * (MISSING - 1) else (high - offset) / (MISSING - 1)

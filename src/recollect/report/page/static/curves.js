@@ -31,7 +31,7 @@ function limits(bands) {
 
 function lineChart(host, stream, id, learners, domain) {
   const time = timeOf(stream), T = time.n, words = stream.words;
-  const bends = id === "raa.michel2023" ? learners.filter(one => one.bend && one.bend.found) : [];
+  const bends = id === "raa.michel2023" ? learners.filter(one => one.plateau && one.plateau.found) : [];
   const wide = host.clientWidth >= 380, lane = 9, room = Math.min(140, Math.max(60, ...learners.map(one => 14 + 6.1 * Math.min(20, one.label.length))));
   const made = frame(host, {
     T, domain, height: 250 + bends.length * lane, right: wide ? room : 12, bottom: 36 + bends.length * lane,
@@ -66,7 +66,7 @@ function lineChart(host, stream, id, learners, domain) {
   }
   if (wide) labelEnds(root, ends, made);
   bends.forEach((one, i) => {
-    const { at: bend, low, high } = one.bend, level = floor + 38 + i * lane, values = band(one.curves[id]);
+    const { at: bend, low, high } = one.plateau, level = floor + 38 + i * lane, values = band(one.curves[id]);
     for (const [from, to] of [[low, high]]) {
       const bar = svg("line", { x1: x(from) - 2, x2: x(to) + 2, y1: level, y2: level });
       bar.style.stroke = colour(one.label); bar.style.strokeWidth = 2;
@@ -82,7 +82,7 @@ function lineChart(host, stream, id, learners, domain) {
   });
   explore(made, T, k => [[null, `after ${time.name(k)}`, true]].concat(
     learners.map(one => [one, band(one.curves[id])]).filter(([, b]) => Number.isFinite(b.value[k])).sort((a, b) => b[1].value[k] - a[1].value[k])
-      .map(([one, b]) => [one.label, `${short(one.label)}  ${at(b, k)}` + (one.bend && one.bend.found && one.bend.at === k && bends.includes(one) ? "  stops rising" : "")])));
+      .map(([one, b]) => [one.label, `${short(one.label)}  ${at(b, k)}` + (one.plateau && one.plateau.found && one.plateau.at === k && bends.includes(one) ? "  stops rising" : "")])));
   host.replaceChildren(root);
 }
 
@@ -115,7 +115,7 @@ function curvesOf(host) {
     for (const id of have) {
       const caption = element("figcaption", {}, element("b", {}, stream.titles[id]), " ", element("code", {}, id));
       if (stream.rows.length) caption.append(`, after every ${stream.words.moment}, over the ${stream.words.tasks} learned so far. A dotted line marks where one had been learned.`);
-      if (id === "raa.michel2023" && stream.learners.some(one => one.bend && one.bend.found)) caption.append(". A ring marks where a curve stops rising; the bar under the axis is the interval of that place over seeds.");
+      if (id === "raa.michel2023" && stream.learners.some(one => one.plateau && one.plateau.found)) caption.append(". A ring marks where a curve stops rising; the bar under the axis is the interval of that place over seeds.");
       const slot = element("div", {});
       const current = () => stream.learners.filter(one => shown.has(one.label) && one.curves[id]);
       figure = element("figure", {}, caption, slot, numbersTable(`${stream.titles[id]} after each ${stream.words.moment}`, stream.words.moment, Array.from({ length: time.n }, (_, k) => time.row(k)),
@@ -126,7 +126,7 @@ function curvesOf(host) {
     drawn(alone ? figure : row, () => {
       const all = stream.learners.filter(one => shown.has(one.label));
       const made = all.flatMap(one => have.map(id => band(one.curves[id])).filter(Boolean));
-      const domain = stream.words.task === "concept" && have[0] === "acc.average" ? closeLimits(made) : limits(made);
+      const domain = stream.close && have[0] === "acc.average" ? closeLimits(made) : limits(made);
       for (const id of have) lineChart(slots.get(id), stream, id, all.filter(one => one.curves[id]), domain);
     });
   }

@@ -154,7 +154,7 @@ function matricesOf(host) {
 
 function jointFigure(stream, grid, domain) {
   const one = stream.learners.find(learner => learner.joint);
-  if (!one || stream.learners.some(learner => learner.is_reference)) return;
+  if (!one || stream.learners.some(learner => learner.role !== "contestant")) return;
   const T = stream.tasks.length, values = band(one.joint), ends = stream.tasks.map((_, k) => k + 1);
   const { figure, canvas } = matrixFigure(stream, [element("b", {}, "the joint learner"), ", retrained on everything seen so far: what the others are measured against"], null);
   canvas.setAttribute("aria-label", `Score matrix of the joint learner: ${T} rows, ${T} ${stream.words.tasks}. Arrow keys move from cell to cell.`);

@@ -8,8 +8,9 @@ function cellText(number, unit) {
 
 function fillCell(cell, number, unit) {
   cell.removeAttribute("title");
+  cell.classList.toggle("absent", !number || number[0] === null);
   if (!number || number[0] === null) {
-    cell.replaceChildren("–");
+    cell.replaceChildren("not measured");
     if (number && number[4]) cell.title = number[4];
     return;
   }
