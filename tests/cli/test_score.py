@@ -101,9 +101,9 @@ def test_formats(recollect: Command, r1: Path) -> None:
 def test_the_default_set_names_what_it_could_not_compute(recollect: Command, r1: Path) -> None:
     result = recollect("score", r1)
     assert result.code == 0
-    assert "raa.michel2023" not in result.out
-    assert "raa.michel2023" in result.err
-    assert "--classes" in result.err
+    assert "fwt.lopezpaz2017" not in result.out
+    assert "fwt.lopezpaz2017" in result.err
+    assert "--untrained" in result.err
 
 
 @pytest.mark.parametrize(

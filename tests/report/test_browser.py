@@ -291,7 +291,7 @@ def test_detectors_are_drawn_in_their_own_words(open_page: Any, screenshots: Pat
     page.set_viewport_size({"width": 1280, "height": page.evaluate("document.documentElement.scrollHeight")})
     page.wait_for_timeout(400)
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    page.evaluate("document.querySelectorAll('.source').forEach(one => one.remove())")
+    page.evaluate("document.querySelectorAll('.definitions, .refusals').forEach(one => one.remove())")
     page.wait_for_timeout(200)
     spoken = page.evaluate("[...document.querySelectorAll('[aria-label]')].map(e => e.ariaLabel).join(' ')")
     drawn = page.evaluate("[...document.querySelectorAll('svg text')].map(e => e.textContent).join(' ')")

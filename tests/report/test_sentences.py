@@ -46,7 +46,9 @@ def scored(learner: str, levels: list[float], role: str = "contestant", **change
     for seed, level in enumerate(levels):
         run = make_run(learner, seed)
         rows = tuple(
-            replace(row, scores={"accuracy": (level,) * 6}, correct=None, n=None, restricted=None, masked=None, errors={})
+            replace(
+                row, scores={"accuracy": (level,) * 6}, correct=None, n=None, restricted=None, masked=None, errors={}
+            )
             for row in run.rows
         )
         made.append(replace(run, rows=rows, role=role, **changed))

@@ -84,11 +84,18 @@ def test_nothing_to_judge(curves):
     assert "tasks or more" in result.reason
 
 
-def test_equal_seeds_without_noise():
+def test_equal_seeds_are_one_observation():
     result = find_plateau([RAMP, RAMP, RAMP])
+    assert (result.kind, result.n) == ("undecided", 1)
+    assert "all 3 seeds gave the same curve" in result.reason
+
+
+def test_seeds_that_differ_by_their_level_alone():
+    levels = np.array([[0.0], [0.1], [0.25]])
+    result = find_plateau(RAMP + levels)
     assert (result.at, result.low, result.high) == (24, 24, 24)
-    assert find_plateau([K / 39] * 3).kind == "rising"
-    assert find_plateau([0.3 + 0 * K] * 3).kind == "flat"
+    assert find_plateau(K / 39 + levels).kind == "rising"
+    assert find_plateau(0.3 + 0 * K + levels).kind == "flat"
 
 
 def test_unplanned_rows_are_left_out_and_said():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import NamedTuple
 
@@ -103,6 +103,9 @@ def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool 
     whole = np.isfinite(y).all(axis=0) if len(y) else np.zeros(given.shape[1], dtype=bool)
     y, tasks = y[:, whole], np.flatnonzero(whole)
     left_out = _left_out(given, len(y), len(tasks))
+    if len(y) > 1 and (y == y[0]).all():
+        left_out = "; ".join(filter(None, (f"all {len(y)} seeds gave the same curve: one observation", left_out)))
+        y = y[:1]
     if len(tasks) < FEWEST_TASKS or len(y) < 2:
         return _refuse(y, tasks, level, left_out)
 
@@ -150,6 +153,10 @@ def _slopes(y: Array, fit: Bends, level: float) -> _Slopes:
         y @ fit.overall,
     )
     together = estimate(np.stack(contrasts, axis=1), level=level)
+    # Seeds may differ and have one slope all the same: its interval is then a point.
+    value, low, high = together.arrays
+    low, high = (np.where(np.isnan(end), value, end) for end in (low, high))
+    together = replace(together, low=low, high=high)
     return _Slopes(*(together.at(i) for i in range(len(contrasts))))
 
 

@@ -72,10 +72,8 @@ function explore(made, T, lines, bars = false) {
 let patterns = 0;
 // Fills that differ without colour too: solid, outlined, hatched one way or the other.
 function fill(root, name) {
-  if (name === "drop") return "var(--lost)";
-  if (name === "lost" || name === "newer") return `var(--${name})`;
-  if (name === "right" || name === "chance") return `var(--${name})`;
-  const id = `hatch${patterns++}`, turn = name === "excess" || name === "own" ? 45 : -45;
+  if (name === "drop" || name === "within" || name === "right") return `var(--${name === "drop" ? "within" : name})`;
+  const id = `hatch${patterns++}`, turn = name === "newer" || name === "own" ? 45 : -45;
   const tile = svg("pattern", { id, width: 4, height: 4, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` });
   const ground = svg("rect", { width: 4, height: 4 }), stripe = svg("rect", { width: 1.1, height: 4 });
   ground.style.fill = `var(--${name})`; stripe.style.fill = "var(--paper)"; stripe.style.opacity = .65;
@@ -98,7 +96,6 @@ function bars(host, { T, parts, domain, xTitle, title, lines, total = null }) {
       if (v > 0) up += v; else down += v;
       const rect = svg("rect", { x: x(k) - width / 2, width, y: Math.min(y(from), y(from + v)), height: Math.abs(y(from + v) - y(from)) });
       rect.style.fill = fills[name];
-      if (name === "chance" && slot > 4) { rect.style.stroke = "var(--soft)"; rect.style.strokeWidth = .5; }
       root.append(rect);
     }
     if (total && Number.isFinite(total.value[k])) {

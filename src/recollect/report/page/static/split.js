@@ -1,5 +1,5 @@
 // Section 5: forgetting split in parts, and where the errors go, a row of small panels a learner.
-const PARTS = [["lost", "lost"], ["chance", "chance confusion"], ["excess", "excess confusion"]];
+const PARTS = [["within", "within the task"], ["older", "confused with older ones"], ["newer", "confused with newer ones"]];
 const SIDES = [["own", "own classes"], ["older", "older classes"], ["newer", "newer classes"]];
 
 function keys(names) {
@@ -7,7 +7,6 @@ function keys(names) {
   for (const [name, text] of names) {
     const box = svg("svg", { width: 14, height: 11, "aria-hidden": "true" }), rect = svg("rect", { width: 14, height: 11 });
     rect.style.fill = fill(box, name);
-    if (name === "chance") rect.style.stroke = "var(--soft)";
     box.append(rect);
     list.append(element("li", {}, box, text));
   }
@@ -27,11 +26,7 @@ function stackLimits(all) {
   return [low, high * 1.04 || 1];
 }
 
-// Without the classes of the tasks confusion cannot be split in chance and excess: it is drawn whole.
-function partsOf(bands) {
-  const chance = band(bands.chance), known = chance && chance.value.some(Number.isFinite);
-  return known ? PARTS.map(([name]) => [name, band(bands[name])]) : [["lost", band(bands.lost)], ["excess", band(bands.confusion)]];
-}
+const partsOf = bands => PARTS.map(([name]) => [name, band(bands[name])]);
 
 function splitOf(host) {
   const stream = page.streams[host.dataset.stream], words = stream.words, T = stream.tasks.length;
