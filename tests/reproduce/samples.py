@@ -20,7 +20,7 @@ def make_run(
     stream: str = "split-cifar100",
     rows: Sequence[int] | None = None,
 ) -> Run:
-    """A run of T tasks of 10 classes; `score(k, j)` counts tasks from 1, and each seed of a learner has its own constant factor."""
+    """A run of T tasks of 10 classes; `score(k, j)` counts tasks from 1; each seed has its own factor."""
     factor = 1 + 0.01 * np.random.default_rng([seed, *learner.encode()]).normal()
     planned = range(T) if rows is None else rows
     return Run(
