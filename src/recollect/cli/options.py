@@ -72,6 +72,9 @@ class Inputs:
         Literal["time", "tasks"] | None,
         typer.Option(help="What the rows of a matrix file are, where it does not say it; tasks turns the matrix."),
     ] = None
+    run: Annotated[
+        str | None, typer.Option(help="Which run of a file that holds several, from 1; or `last`.", metavar="N|last")
+    ] = None
     tool: Annotated[str | None, typer.Option(help="Which tool wrote PATH, where detection must not decide.")] = None
     base: Annotated[
         str | None, typer.Option(help="The version before any training: its name or a part that no other has.")
@@ -105,6 +108,7 @@ class Inputs:
             "joint": self.joint,
             "unit": None if self.unit == "auto" else self.unit,
             "rows": self.rows,
+            "run": self.run,
         }
         given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
         loaded = load_all(paths, self.tool, self.choices, lower_is_better=self.lower_is_better, **given)

@@ -50,6 +50,7 @@ def load(
     unit: str | None = None,
     lower_is_better: bool = False,
     rows: str | None = None,
+    run: str | int | None = None,
     choices: Choices | None = None,
 ) -> list[Run]:
     """The runs at a path, each with its `.matrix`; `Run.notes` says what the path was taken for.
@@ -74,12 +75,15 @@ def load(
     rows : {"time", "tasks"}, optional
         What the rows of a matrix file are, where it does not say it: with "tasks" the matrix is turned. By default
         time, and a note says so if the scores look as if they were tasks.
+    run : int or "last", optional
+        Which run of a file that holds several, from 1.
     choices : Choices, optional
         The base, the order, and what was trained or held out, where rows are versions of a model.
     """
     given: dict[str, Any] = {
         "lower_is_better": lower_is_better,
         "rows": rows,
+        "run": run,
         "classes": classes,
         "samples": samples,
         "names": names,
@@ -97,6 +101,7 @@ def load_all(
     *,
     lower_is_better: bool = False,
     rows: str | None = None,
+    run: str | int | None = None,
     **companions: Any,
 ) -> list[Run]:
     """The runs at several paths, in their order; versions of a model may lie at several paths and are one run."""
@@ -114,7 +119,7 @@ def load_all(
             ) from None
         if lower_is_better:
             found = [replace(run, higher_is_better=False) for run in found]
-        runs += _with_doubts(found, place, rows)
+        runs += chosen_run(_with_doubts(found, place, rows), place, run)
     if asked.about_rows:
         runs = [arrange_any(run, asked) for run in runs]
     if versions:
@@ -173,6 +178,30 @@ def _load_file(path: Path, tool: str | None, versions: list[_Versions], rows: st
             " with scores, or the results of another tool; name the tool if its files look unusual."
         )
     return [_with_seed_of_name(run, path) for run in runs]
+
+
+def chosen_run(runs: list[Run], place: Path, which: str | int | None) -> list[Run]:
+    """The run of that number, or the last, of each file that holds several; files of one run hold run 1."""
+    if which is None:
+        return runs
+    if str(which) != "last" and not re.fullmatch(r"[1-9][0-9]{0,8}", str(which)):
+        raise UsageError(f"--run is `last` or a whole number from 1; got {str(which)[:40]!r}.")
+    files: dict[str, list[Run]] = {}
+    for run in runs:
+        files.setdefault("" if run.source is None else run.source.path, []).append(run)
+    found = []
+    for of_file in files.values():
+        parts = sorted({_part(run) for run in of_file})
+        wanted = parts[-1] if str(which) == "last" else int(which)
+        if wanted not in parts:
+            there = ", ".join(map(str, parts))
+            raise UsageError(f"{place} has no run {wanted} that can be read; it has {there}.")
+        found += [run for run in of_file if _part(run) == wanted]
+    return found
+
+
+def _part(run: Run) -> int:
+    return 1 if run.source is None or run.source.part is None else run.source.part
 
 
 def _with_doubts(runs: list[Run], place: Path, rows: str | None) -> list[Run]:

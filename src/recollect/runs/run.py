@@ -107,7 +107,7 @@ class Source:
     """The file of another tool that a run was read from.
 
     `rows` says what the rows of the file are, "time" or "tasks"; None where a bare matrix does not tell and time was
-    assumed.
+    assumed. `part` is the run's place in a file that holds several, from 1.
     """
 
     tool: str
@@ -115,6 +115,7 @@ class Source:
     sha256: str | None = None
     version: str | None = None
     rows: str | None = None
+    part: int | None = None
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ def read(path: Path) -> list[Run]:
                 learner=learner,
                 stream=stream,
                 seed=index,
+                part=index + 1,
                 unit="fraction",
                 notes=notes,
                 scenario="task-incremental",

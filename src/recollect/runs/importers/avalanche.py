@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, log_events, no_scores, score_of
+from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, Events, log_runs, no_scores, score_of
 from recollect.runs.importers.build import Score, check_size, make_run, named, number, origin_of, whole
 from recollect.runs.importers.files import (
     cannot_read,
@@ -34,11 +34,13 @@ from recollect.runs.importers.files import (
     mentions,
     read_text,
 )
-from recollect.runs.importers.timeline import Evaluated, Learned, lay_out
+from recollect.runs.importers.timeline import Evaluated, Learned, Timeline, lay_out
 from recollect.runs.run import ACCURACY, Row, Run
 
 SUMMARY = "Avalanche: eval_results.csv, the text log, get_all_metrics() as JSON, or metrics as JSON lines"
 
+# What the table calls the experience before any training; here a mark that a run begins anew.
+UNTRAINED = "untrained"
 _HEADER = "eval_exp,training_exp,eval_accuracy,eval_loss,forgetting"
 
 
@@ -47,7 +49,7 @@ def sniff(path: Path) -> bool:
     lines = head_lines(path)
     if lines and lines[0].strip() == _HEADER:
         return True
-    if mentions(path, b"-- >> Start of eval phase << --"):
+    if mentions(path, b"-- >> Start of eval phase << --") or mentions(path, b"-- >> Start of training phase << --"):
         return True
     if not mentions(path, b"Top1_Acc_Exp/eval_phase/"):
         return False
@@ -65,14 +67,14 @@ def read(path: Path, *, eval_stream: str = "test") -> list[Run]:
     text = read_text(path, NAME)
     if text.split("\n", 1)[0].strip() == _HEADER:
         note = "accuracies have 4 decimals; a bare 0 is a metric that was not monitored: left empty"
-        run = _from_events(path, list(_csv_events(path, text)), [note])
+        return _from_events(path, _split_csv(list(_csv_events(path, text))), [note])
     elif _are_json_lines(text.lstrip().split("\n", 2)):
         run = _from_json(path, _series_of_lines(path, text), eval_stream)
     elif text.lstrip().startswith("{"):
         run = _from_json(path, load_json(path, NAME), eval_stream)
     else:
-        events, notes = log_events(path, text, eval_stream)
-        run = _from_events(path, events, ["accuracies have the 4 decimals of the log", *notes])
+        runs, notes = log_runs(path, text, eval_stream)
+        return _from_events(path, runs, ["accuracies have the 4 decimals of the log", *notes])
     return [run]
 
 
@@ -94,10 +96,8 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
                 f"line {place} is '{in_words(','.join(fields))}'; expected {_HEADER}. Is the file whole?",
             )
         if fields[1] != training:
-            if fields[1] == "None":
-                raise cannot_read(path, NAME, f"line {place} is untrained again: two runs in one file?")
             training = fields[1]
-            yield Learned(str(whole(training)))
+            yield Learned(UNTRAINED if training == "None" else str(whole(training)))
         # A metric that was not monitored is the integer 0 in the source; a measured one has 4 decimals.
         accuracies += 1
         missing += fields[2] == "0"
@@ -112,24 +112,80 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
         )
 
 
-def _from_events(path: Path, events: Sequence[Learned | Evaluated], notes: Sequence[str]) -> Run:
-    line = lay_out(events)
-    if not line.learned:
-        raise cannot_read(path, NAME, "no experience was ever learned: it holds evaluations before training only.")
-    _check_that_learned_are_evaluated(path, events)
-    check_size(path, NAME, len(line.rows), len(line.tasks))
-    said = [*notes, *line.notes]
-    if line.learned < len(line.tasks):
-        said.append(f"{line.learned} of {len(line.tasks)} experiences were learned: later rows are missing")
-    if not any(row.task_end and row.after >= 0 for row in line.rows):
-        said.append("every evaluation lies inside a training phase or before it: none is an experience's end")
-    return _run(path, line.rows, [f"experience {task}" for task in line.tasks], said)
+def _split_csv(events: Events) -> list[Events]:
+    """The events of each run of a table: one begins untrained again, or with the first experience again."""
+    runs: list[Events] = [[]]
+    first: str | None = None
+    for event in events:
+        if isinstance(event, Learned):
+            if event.task in (first, UNTRAINED):
+                runs.append([])
+            first = None if event.task == UNTRAINED else first or event.task
+            if event.task == UNTRAINED:
+                continue
+        runs[-1].append(event)
+    return runs
+
+
+def _from_events(path: Path, runs: Sequence[Events], notes: Sequence[str]) -> list[Run]:
+    """The runs that were evaluated after training; of several the notes say which is which, and what is missing."""
+    kept = {place: events for place, events in enumerate(runs, start=1) if _is_evaluated(events)}
+    if not kept:
+        raise cannot_read(path, NAME, "no experience was ever learned and evaluated after it.")
+    lines = [lay_out(events) for events in kept.values()]
+    every = sorted({task for line in lines for task in line.tasks}, key=int)
+    made = []
+    for place, events in kept.items():
+        line = lay_out(events, also=every)
+        _check_that_learned_are_evaluated(path, events)
+        check_size(path, NAME, len(line.rows), len(line.tasks))
+        missing = _missing(line)
+        said = [*notes, *line.notes, missing]
+        if not any(row.task_end and row.after >= 0 for row in line.rows):
+            said.append("every evaluation lies inside a training phase or before it: none is an experience's end")
+        names = [f"experience {task}" for task in line.tasks]
+        if len(runs) == 1:
+            return [_run(path, line.rows, names, said)]
+        said += [_runs_in(len(runs), len(kept)), f"this is run {place} of {len(runs)} in the log"]
+        suffix = f" (run {place}, not whole)" if missing else ""
+        made.append(_run(path, line.rows, names, said, part=place, suffix=suffix))
+    return made
+
+
+def _is_evaluated(events: Events) -> bool:
+    learned = False
+    for event in events:
+        if isinstance(event, Learned):
+            learned = True
+        elif learned:
+            return True
+    return False
+
+
+def _missing(line: Timeline) -> str | None:
+    """What a run lacks: experiences that were not reached, or whose training is not in the log."""
+    if line.learned == len(line.tasks):
+        return None
+    learned, rest = line.tasks[: line.learned], line.tasks[line.learned :]
+    skipped = [task for task in rest if int(task) < max(map(int, learned))]
+    said = f"{line.learned} of {len(line.tasks)} experiences were learned: later rows are missing"
+    if skipped:
+        said += f"; training on experience {', '.join(skipped)} is not in the log, though on later ones it is"
+    return said
+
+
+def _runs_in(count: int, kept: int) -> str:
+    rest = f", of which {count - kept} were never evaluated and are left out" if kept < count else ""
+    return (
+        f"the log holds {count} runs{rest}. Whole ones are taken for runs of one learner; if its settings were changed"
+        " between them, choose one with --run"
+    )
 
 
 def _check_that_learned_are_evaluated(path: Path, events: Sequence[Learned | Evaluated]) -> None:
     learned = {event.task for event in events if isinstance(event, Learned)}
     evaluated = {task for event in events if isinstance(event, Evaluated) for task in event.scores}
-    if evaluated.isdisjoint(learned):
+    if learned and evaluated.isdisjoint(learned):
         raise cannot_read(
             path,
             NAME,
@@ -260,16 +316,26 @@ def _series(path: Path, name: str, value: Any) -> tuple[list[int], list[Score]]:
         raise cannot_read(path, NAME, f"in '{name}', {error}.") from None
 
 
-def _run(path: Path, rows: Sequence[Row], names: list[str], notes: list[str], complete: bool = True) -> Run:
+def _run(
+    path: Path,
+    rows: Sequence[Row],
+    names: list[str],
+    notes: Sequence[str | None],
+    complete: bool = True,
+    part: int | None = None,
+    suffix: str = "",
+) -> Run:
     origin = origin_of(path)
     return make_run(
         path,
         NAME,
         rows=rows,
         tasks=named(names),
-        learner=origin.learner,
-        seed=origin.seed,
+        learner=origin.learner + suffix,
+        # One folder names one seed.
+        seed=origin.seed if part is None else None,
         unit="fraction",
-        notes=[*notes, origin.note],
+        notes=[*notes, origin.note if part is None else None],
         complete=complete,
+        part=part,
     )

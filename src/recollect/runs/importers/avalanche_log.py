@@ -4,6 +4,9 @@ A training phase is one call of `strategy.train`; in it the log names each exper
 phases hold one, and its number is that of the test experience. An online stream cuts an experience into small
 ones: a phase then holds hundreds, counted anew in each phase or on from phase to phase, and only the phases can
 be the experiences that are evaluated. `_phase_is_experience` decides which of the two a log is, or refuses.
+
+Avalanche opens its log for appending: a script that was started ten times leaves ten runs in one file. Training that
+returns to the first experience is a new run (`_split`).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from recollect.errors import UsageError
@@ -62,12 +66,83 @@ class _Phase:
     tested: set[str] = field(default_factory=set)
 
 
-def log_events(path: Path, text: str, wanted: str) -> tuple[list[Learned | Evaluated], list[str]]:
-    """What the log tells of the stream `wanted`, and a note on what its training phases were taken for."""
+Events = list[Learned | Evaluated]
+
+
+def log_runs(path: Path, text: str, wanted: str) -> tuple[list[Events], list[str]]:
+    """What each run of the log tells of the stream `wanted`, and a note on what training phases were taken for."""
     marks = list(_marks(path, text, wanted))
+    if any(len(phase.trained) > 1 for phase in _phases(marks)):
+        events, notes = _online_events(path, marks)
+        return [events], notes
+    return [list(_by_number(part)) for part in _split(path, marks)], []
+
+
+def _split(path: Path, marks: list[_Mark]) -> list[list[_Mark]]:
+    """The marks of each run, where a phase holds one experience."""
+    begins = [at for at, mark in enumerate(marks) if isinstance(mark, _PhaseBegins)]
+    if not begins:
+        return [marks]
+    trained = [_experience_of(marks, at) for at in begins]
+    if all(one is None for one in trained):
+        starts = _starts_unnamed(path, marks, begins)
+    else:
+        starts = _starts_named(marks, begins, trained)
+    # Where the log begins with evaluations of the untrained learner, every run does.
+    untrained = sum(isinstance(mark, Evaluated) for mark in marks[: begins[0]])
+    places = [0, *(_back(marks, start, untrained) for start in starts), len(marks)]
+    return [marks[a:b] for a, b in pairwise(places)]
+
+
+def _starts_named(marks: list[_Mark], begins: list[int], trained: list[str | None]) -> list[int]:
+    """Where training returns to the first experience; not where `train` is called several times on each."""
+    repeats = {one for place, one in enumerate(trained) if place and one == trained[place - 1]}
+    called_often = len(repeats) > 1
+    starts = []
+    first = trained[0]
+    for before, at, one, last in zip(begins, begins[1:], trained[1:], trained, strict=False):
+        was_ended = any(isinstance(mark, _PhaseEnds) for mark in marks[before:at])
+        if one == first and not (called_often and last == first and was_ended):
+            starts.append(at)
+    return starts
+
+
+def _starts_unnamed(path: Path, marks: list[_Mark], begins: list[int]) -> list[int]:
+    """Where fewer experiences are evaluated than before: InteractiveLogger does not say which one is trained."""
+    starts = []
+    most = 0
+    for at, end in zip(begins, [*begins[1:], len(marks)], strict=True):
+        tested = _evaluated(marks[at:end])
+        if tested and len(tested) < most:
+            starts.append(at)
+            most = 0
+        most = max(most, len(tested))
+    evaluated = len(_evaluated(marks))
+    if not starts and len(begins) > evaluated > 0:
+        raise cannot_read(
+            path,
+            NAME,
+            f"it has {len(begins)} training phases and evaluations of {evaluated} experiences, and does not say which"
+            " experience a phase trains on: it may hold several runs. Give the log of one run.",
+        )
+    return starts
+
+
+def _experience_of(marks: list[_Mark], begin: int) -> str | None:
+    following = marks[begin + 1] if begin + 1 < len(marks) else None
+    return following.experience if isinstance(following, _TrainingOn) else None
+
+
+def _back(marks: list[_Mark], start: int, untrained: int) -> int:
+    """The place of a run's first mark, given how many evaluations come before its training."""
+    while untrained and isinstance(marks[start - 1], Evaluated):
+        start, untrained = start - 1, untrained - 1
+    return start
+
+
+def _online_events(path: Path, marks: list[_Mark]) -> tuple[Events, list[str]]:
+    """The events of a log in which a phase holds several experiences."""
     phases = _phases(marks)
-    if not any(len(phase.trained) > 1 for phase in phases):
-        return list(_by_number(marks)), []
     if _phase_is_experience(path, phases, _evaluated(marks)):
         most = max(len(phase.trained) for phase in phases)
         note = (
@@ -89,7 +164,7 @@ def score_of(path: Path, text: str) -> Score:
 
 def no_scores(path: Path, wanted: str, other: set[str]) -> UsageError:
     """The error for a file without scores of the stream `wanted`; it says which streams there are."""
-    streams = f"; it has evaluations of: {', '.join(sorted(other))}" if other else ""
+    streams = f"; it has evaluations of: {', '.join(sorted(other))}" if other else ": it holds no evaluation"
     return cannot_read(path, NAME, f"no Top1_Acc_Exp of the stream '{in_words(wanted)}' is in it{streams}.")
 
 
@@ -103,6 +178,10 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
         lines.pop()
     for line in lines:
         if line.startswith("-- >> Start of training phase"):
+            if scores:
+                # The evaluation before it was cut off when the run was stopped.
+                yield Evaluated(scores, inside=under_way)
+                scores = {}
             under_way = True
             yield _PhaseBegins(str(phases))
             phases += 1

@@ -137,6 +137,7 @@ def runs_of(
                 notes=said,
                 learned_at=learned_at,
                 rows_are=rows_are,
+                part=index + 1 if count > 1 else None,
             )
         )
     return runs

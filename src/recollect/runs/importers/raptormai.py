@@ -46,6 +46,7 @@ def read(path: Path) -> list[Run]:
             learner=learner,
             stream=stream or "unknown",
             seed=index,
+            part=index + 1,
             unit="fraction",
             notes=notes,
             complete=not offline,

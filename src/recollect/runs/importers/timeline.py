@@ -34,8 +34,12 @@ class Timeline:
     notes: tuple[str, ...]
 
 
-def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY) -> Timeline:
+def lay_out(
+    events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also: Sequence[str] = ()
+) -> Timeline:
     """Put the events into rows. A task's end is its first evaluation after it was first learned.
+
+    `also` names tasks of the stream that a run which was stopped may not have come to.
 
     >>> line = lay_out([Evaluated({"a": .1}), Learned("a"), Evaluated({"a": .9}), Learned("b"),
     ...                 Evaluated({"a": .7, "b": .8})])
@@ -66,7 +70,7 @@ def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY) -> Ti
             ends[after] = scores
             placed.append((after, True, scores))
     seen = dict.fromkeys(task for _, _, scores in placed for task in scores)
-    tasks = (*learned, *(task for task in seen if task not in set(learned)))
+    tasks = (*learned, *(task for task in dict.fromkeys((*seen, *also)) if task not in set(learned)))
     rows = tuple(
         Row(after, task_end=end, scores={metric: tuple(scores.get(task) for task in tasks)})
         for after, end, scores in placed
