@@ -31,7 +31,7 @@ __all__ = ["Array", "Orientation", "ScoreMatrix", "Unit", "as_scores"]
 
 Orientation = Literal["auto", "time_rows"]
 
-_COMPANIONS = ("b", "joint", "restricted", "masked", "asked")
+_COMPANIONS = ("b", "joint", "restricted", "masked", "asked", "pooled")
 
 
 class ScoreMatrix:
@@ -52,6 +52,8 @@ class ScoreMatrix:
         The scores of the same answers when only the task's own classes are allowed.
     asked : array-like of shape (..., S, T), optional
         The same among the classes of tasks up to the column's, the question that was asked when it was learned.
+    pooled : array-like of shape (..., S), optional
+        The score over all test samples of the tasks seen so far, where it was measured and not made from R.
         Where `restricted` is given it holds them already.
     correct : array-like of shape (..., S, T), optional
         Counts of right answers; with `n_samples` they define R exactly, and R may be None.
@@ -93,6 +95,7 @@ class ScoreMatrix:
         restricted: ArrayLike | None = None,
         masked: ArrayLike | None = None,
         asked: ArrayLike | None = None,
+        pooled: ArrayLike | None = None,
         correct: ArrayLike | None = None,
         n_classes: ArrayLike | None = None,
         n_samples: ArrayLike | None = None,
@@ -127,6 +130,7 @@ class ScoreMatrix:
             ("restricted", restricted, (T, T, T)),
             ("masked", masked, (S, T)),
             ("asked", asked, (S, T)),
+            ("pooled", pooled, (S,)),
         ):
             if values is not None:
                 given[name] = self._broadcast(as_numbers(values, name), tail, name)
@@ -141,7 +145,8 @@ class ScoreMatrix:
         for values in given.values():
             values.setflags(write=False)
         self.R: Array = given["R"]
-        self.b, self.joint, self.restricted, self.masked, self.asked = (given.get(name) for name in _COMPANIONS)
+        companions = [given.get(name) for name in _COMPANIONS]
+        self.b, self.joint, self.restricted, self.masked, self.asked, self.pooled = companions
         self.correct = None if counts is None else self._broadcast(counts, (S, T), "correct")
 
         self.n_classes = whole_numbers(n_classes, T, "n_classes", least=0)

@@ -115,6 +115,8 @@ def learning(s: Sweep) -> Array:
 def pooled(s: Sweep) -> Array:
     """Score now over all test samples of the seen tasks thrown together: large tasks weigh more.
 
+    Where the pooled score itself was measured (PyCIL's `total`), it is taken as it is.
+
     >>> round(pooled([[.8, .1], [.6, .9]], n_samples=[300, 100]), 6)
     0.675
 
@@ -122,6 +124,8 @@ def pooled(s: Sweep) -> Array:
     --------
     average : every task weighs the same.
     """
+    if s.matrix.pooled is not None:
+        return s.at_ends("pooled")
     n = s.need("n_samples")
 
     def over_samples(r: int) -> Array:

@@ -54,6 +54,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         joint=_joint(run, layout),
         restricted=None if masked else _restricted(run, layout, sizes),
         masked=None if masked else _own_classes(run, layout.rows),
+        pooled=None if masked else _pooled(run, layout.rows),
         correct=correct if exact else None,
         n_classes=_all_or_none([task.n_classes for task in run.tasks]),
         n_samples=samples,
@@ -66,6 +67,14 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         orientation=_orientation(run, layout),
         notes=run.notes,
     )
+
+
+def _pooled(run: Run, rows: Sequence[Row | None]) -> Array | None:
+    """The pooled score of each row, if it was measured in any."""
+    measured = [None if row is None else row.pooled for row in rows]
+    if all(value is None for value in measured):
+        return None
+    return np.array(measured, dtype=np.float64) / (100 if run.unit == "percent" else 1)
 
 
 def _orientation(run: Run, layout: Timeline) -> Orientation:

@@ -159,6 +159,8 @@ def row_to_json(row: Row) -> dict[str, Any]:
     for key in ("reason", "state", "name"):
         if getattr(row, key) is not None:
             line[key] = getattr(row, key)
+    if row.pooled is not None:
+        line["pooled"] = _finite(row.pooled, "pooled")
     if row.notes:
         line["notes"] = dict(row.notes)
     return line
@@ -198,11 +200,18 @@ def row_from_json(line: Any, metric: str) -> Row:
         _text_or_none(get("state")),
         _mapping(get("notes")),
         _text_or_none(get("name")),
+        _number_or_none(get("pooled")),
     )
 
 
 def _texts(values: Any) -> dict[str, str]:
     return {name: _text(value) for name, value in _mapping(values).items()}
+
+
+def _number_or_none(value: Any) -> float | None:
+    if type(value) not in _NUMBERS:
+        raise ValueError(f'"pooled" of a row is a number; got {str(value)[:40]}')
+    return None if value is None else float(value)
 
 
 def _tuple(values: Any, name: str, allowed: frozenset[type]) -> tuple[Any, ...]:

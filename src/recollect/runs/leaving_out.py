@@ -73,6 +73,8 @@ def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:
         joint=pick(row.joint),
         errors={side: pick(counts) or () for side, counts in row.errors.items()},
         standard_error=pick(row.standard_error),
+        # It was measured over all tasks.
+        pooled=None,
         reasons={
             target: {name: why for name, why in reasons.items() if name in remaining}
             for target, reasons in row.reasons.items()

@@ -72,7 +72,8 @@ class Row:
 
     `reasons[target][task]` says why a score is absent, `reason` why the whole row is. `state` is the digest of the
     learner's state. `notes` are whatever the recorder wanted to keep beside it; nothing is computed from them.
-    `name` is what the row is called where rows are versions of a model.
+    `name` is what the row is called where rows are versions of a model. `pooled` is the score over all test samples of
+    the tasks seen so far, where that was measured itself.
     """
 
     after: int
@@ -91,6 +92,7 @@ class Row:
     state: str | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
+    pooled: float | None = None
 
 
 @dataclass(frozen=True)

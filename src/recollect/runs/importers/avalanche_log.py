@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 from recollect.errors import UsageError
@@ -36,9 +36,7 @@ _TRAINING_ON = "-- Starting training on experience "
 
 @dataclass(frozen=True)
 class _PhaseBegins:
-    """A training phase begins; `place` counts them."""
-
-    place: str
+    """A training phase begins."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def no_scores(path: Path, wanted: str, other: set[str]) -> UsageError:
 
 def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
     other: set[str] = set()
-    phases, under_way, found = 0, False, False
+    under_way, found = False, False
     scores: dict[str, Score] = {}
     lines = TENSOR.sub(r"\1", text).split("\n")
     if _SCORE_LINE.match(lines[-1]):
@@ -183,8 +181,7 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
                 yield Evaluated(scores, inside=under_way)
                 scores = {}
             under_way = True
-            yield _PhaseBegins(str(phases))
-            phases += 1
+            yield _PhaseBegins()
         elif line.startswith(_TRAINING_ON):
             experience = whole(next(iter(line[len(_TRAINING_ON) :].split()), None))
             yield _TrainingOn(None if experience is None else str(experience))
@@ -209,12 +206,13 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
 def _by_number(marks: Sequence[_Mark]) -> Iterator[Learned | Evaluated]:
     """Experiences under the numbers that the log gives them."""
     training, is_named = None, False
+    phases = count()
     for mark in marks:
         if isinstance(mark, Evaluated):
             yield mark
         elif isinstance(mark, _PhaseBegins):
             # InteractiveLogger does not say which experience it is: they are numbered as they come.
-            training, is_named = mark.place, False
+            training, is_named = str(next(phases)), False
         elif isinstance(mark, _TrainingOn):
             if is_named and training not in (None, mark.experience):
                 yield Learned(str(training))

@@ -169,9 +169,8 @@ def make_run(
     are there are all that was planned; otherwise one is expected after every task.
     """
     check_size(path, tool, len(rows), len(tasks))
-    if not any(
-        cell is not None for row in rows for values in (*row.scores.values(), row.correct or ()) for cell in values
-    ):
+    cells = (v for row in rows for values in (*row.scores.values(), row.correct or (), [row.pooled]) for v in values)
+    if all(cell is None for cell in cells):
         raise cannot_read(path, tool, "it holds no score at all.")
     called = in_words(metric, 200)
     ends = tuple(sorted({row.after for row in rows if row.task_end and row.after >= 0}))

@@ -34,9 +34,7 @@ class Timeline:
     notes: tuple[str, ...]
 
 
-def lay_out(
-    events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also: Sequence[str] = ()
-) -> Timeline:
+def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also: Sequence[str] = ()) -> Timeline:
     """Put the events into rows. A task's end is its first evaluation after it was first learned.
 
     `also` names tasks of the stream that a run which was stopped may not have come to.
