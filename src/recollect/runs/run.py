@@ -282,7 +282,7 @@ class Run:
             higher_is_better=measure.higher_is_better,
             targets=tuple(others.values()),
             # The joint learner's scores in a row are of the other target.
-            rows=tuple(row if row.joint is None else replace(row, joint=None) for row in self.rows),
+            rows=tuple(replace(row, joint=None, pooled=None) for row in self.rows),
             joint_run=joint.with_metric(metric) if joint is not None and joint.has_target(metric) else None,
         )
 
