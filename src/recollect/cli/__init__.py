@@ -24,6 +24,7 @@ COMMANDS = (
     "figure",
     "reproduce",
     "check",
+    "items",
     "metrics",
     "import",
     "data",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recollect.stats.binomial import clopper_pearson, proportion, wilson
     from recollect.stats.improvement import probability_of_improvement
     from recollect.stats.lead import Lead, Rival, find_lead
+    from recollect.stats.mcnemar import mcnemar
     from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
     from recollect.stats.permutation import Permuted, label_shuffles, sign_flips, signed_rank
     from recollect.stats.plateau import Plateau, find_plateau
@@ -27,6 +28,7 @@ _LATER = {
     **dict.fromkeys(("clopper_pearson", "proportion", "wilson"), "binomial"),
     "probability_of_improvement": "improvement",
     **dict.fromkeys(("Lead", "Rival", "find_lead"), "lead"),
+    "mcnemar": "mcnemar",
     **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
     **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
@@ -59,6 +61,7 @@ __all__ = [
     "friedman_nemenyi",
     "holm",
     "label_shuffles",
+    "mcnemar",
     "probability_of_improvement",
     "proportion",
     "require_same_stream",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recollect.errors import UsageError
@@ -16,17 +16,31 @@ from recollect.runs.run import Row, Run, Task
 from recollect.runs.version_names import is_base, is_named_in, listed, short_names, without_step
 
 
+@dataclass(frozen=True)
+class Assembled:
+    """A run, and the evaluations and columns that it was made of: rows by name, columns by task."""
+
+    run: Run
+    versions: Mapping[str, Evaluation]
+    columns: Mapping[str, Column]
+
+
 def runs_of(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
     """The runs of all evaluations that were found at a path or at several."""
+    return [made.run for made in assembled(evaluations, root, tool, choices)]
+
+
+def assembled(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Assembled]:
+    """The runs, with what they were made of."""
     found = list(evaluations)
     if not found:
         raise UsageError(f"{root}: no evaluation of any version is in it.")
-    runs = [run for members in families(found) for run in _runs_of_family(members, root, tool, choices)]
+    made = [one for members in families(found) for one in _of_family(members, root, tool, choices)]
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    return [replace(run, notes=(*run.notes, *notes)) for run in runs]
+    return [replace(one, run=replace(one.run, notes=(*one.run.notes, *notes))) for one in made]
 
 
-def _runs_of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
+def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choices) -> list[Assembled]:
     versions, notes = merged(found)
     full = [one.version for one in versions]
     labels = short_names(full)
@@ -53,7 +67,11 @@ def _runs_of_family(found: Sequence[Evaluation], root: Path, tool: str, choices:
         said = "; ".join(f"{_metric(like)} ({listed([c.task for c in like], 3)})" for like in kinds.values())
         notes.append(f"scores of different kinds are never averaged: one result for each of {said}")
     named = versions, labels, by
-    return [_run(named, like, root, tool, choices, notes) for like in kinds.values()]
+    by_name = dict(zip(labels, versions, strict=True))
+    return [
+        Assembled(_run(named, like, root, tool, choices, notes), by_name, {column.task: column for column in like})
+        for like in kinds.values()
+    ]
 
 
 def _run(

@@ -29,6 +29,7 @@ class Evaluation:
     a task (unknown is absent); `groups` which tasks are averages of which. `model` and `revision` name the version,
     `step` and `date` order it; `details` may differ between two evaluations of one version. `trained` is the task
     that this version was trained on last, where the tool says it; `family` what the versions of one training share.
+    `files` says for each task which file its scores are from, where several were put together.
     Tasks in `aside` are no columns unless the user says that they are held out (averages over a category).
     """
 
@@ -45,6 +46,7 @@ class Evaluation:
     details: Mapping[str, str] = field(default_factory=dict)
     trained: str | None = None
     family: str = ""
+    files: Mapping[str, Path] = field(default_factory=dict)
     aside: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 

@@ -88,6 +88,7 @@ def _merged_one(members: list[Evaluation], notes: list[str]) -> Evaluation:
         units={metric: unit for one in members for metric, unit in one.units.items()},
         conditions={task: told for one in members for task, told in one.conditions.items() if task in one.scores},
         groups={group: tasks for one in members for group, tasks in one.groups.items()},
+        files={task: one.path for one in members for task in one.scores},
     )
 
 
