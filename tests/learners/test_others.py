@@ -53,9 +53,9 @@ def test_an_infinite_strength_holds_every_weight_that_matters(digits):
     batches = list(digits.batches(1))
     ends = next(batch.number for batch in batches if batch.ends == 0)
     feed(learner, batches[: ends + 1])
-    anchor = [tensor.clone() for tensor in learner.anchor]
+    anchor = [tensor.clone() for tensor in learner.anchor.values]
     feed(learner, batches[ends + 1 : ends + 10])
-    for weight, held, importance in zip(learner._weights, anchor, learner.importance, strict=True):
+    for weight, held, importance in zip(learner.anchor.weights, anchor, learner.anchor.importance, strict=True):
         matters = importance > 1e-3
         torch.testing.assert_close(weight.detach()[matters], held[matters], atol=1e-5, rtol=0)
 

@@ -156,3 +156,21 @@ def test_statistics_changed_in_ones_own_way_are_scored(digits, change):
     fresh.restore(learner.state())
     assert np.array_equal(learner.score(x), fresh.score(x))
     assert not np.allclose(learner.score(x), before)
+
+
+@pytest.mark.parametrize("change", ["in place", "new tensors", "another rate"])
+def test_the_pull_to_an_anchor_is_that_of_the_importance_of_now(digits, change):
+    from recollect.learners.holding import Anchor
+
+    weight = torch.zeros(3)
+    anchor = Anchor([weight])
+    anchor.move([torch.ones(3)], decay=1.0)
+    weight += 1
+    anchor.pull(1.0)  # half the way back
+    assert weight.tolist() == [0.5] * 3
+    if change == "in place":
+        anchor.importance[0].mul_(3)
+    elif change == "new tensors":
+        anchor.importance = [torch.full((3,), 3.0)]
+    anchor.pull(3.0 if change == "another rate" else 1.0)  # three quarters of it
+    assert weight.tolist() == [0.125] * 3

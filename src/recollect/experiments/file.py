@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,6 +22,7 @@ from pydantic import (
 )
 
 from recollect.errors import MissingExtra, UsageError
+from recollect.nearest import nearest
 
 Whole = Annotated[StrictInt, Field(ge=1)]
 MOST_SEEDS = 10_000
@@ -258,8 +258,7 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], inside: str, als
 
 def _unknown(key: str, known: Iterable[str], inside: str = "") -> str:
     names = list(known)
-    near = get_close_matches(key, names, n=1, cutoff=0.0)
-    return f"unknown key {key!r}{inside}; did you mean {near[0]!r}? There are: {', '.join(names)}."
+    return f"unknown key {key!r}{inside}; did you mean {nearest(key, names)!r}? There are: {', '.join(names)}."
 
 
 def _stream_options() -> list[str]:
@@ -298,10 +297,9 @@ def _check_learner(name: str, options: Mapping[str, Any]) -> None:
     if ":" in name:
         return
     if name not in LEARNERS:
-        near = get_close_matches(name, LEARNERS, n=1, cutoff=0.0)[0]
         raise ValueError(
-            f"there is no learner named {name!r}; the nearest is {near!r}. There are: {', '.join(LEARNERS)};"
-            " one of your own is named 'package.module:Class'"
+            f"there is no learner named {name!r}; the nearest is {nearest(name, LEARNERS)!r}. There are:"
+            f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'"
         )
     try:
         learner_options.read(LEARNERS[name].options, name, options)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from recollect.learners import devices
 from recollect.learners.base import Setting, State
 from recollect.learners.buffers import Reservoir
 from recollect.learners.finetune import Finetune
-from recollect.learners.optimisers import like
+from recollect.learners.holding import Anchor
 from recollect.learners.options import Anchored, Fisher
 from recollect.learners.randomness import sub_seed
 from recollect.runs.seeds import Seeds
@@ -32,8 +31,7 @@ class AnchoredLearner(Finetune):
 
     def __init__(self, options: Anchored, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
-        self._weights = self.optimiser.parameters
-        self._hold([], [])
+        self.anchor = Anchor(self.optimiser.parameters)
         self.tasks_over = 0
         self.recent = self._new_sample()
 
@@ -45,8 +43,7 @@ class AnchoredLearner(Finetune):
     @property
     def stored_bytes(self) -> int:
         """Bytes of those samples, of the anchors and of the importance."""
-        held = sum(tensor.numel() * tensor.element_size() for tensor in (*self.importance, *self.anchor))
-        return self.recent.stored_bytes + held
+        return self.recent.stored_bytes + self.anchor.stored_bytes
 
     def importance_of(self, x: Tensor, label: int) -> list[Tensor]:
         """How much each weight matters for one sample, of shape (1, ...)."""
@@ -60,33 +57,22 @@ class AnchoredLearner(Finetune):
     def step(self, loss: Tensor) -> None:
         """A gradient step on the loss, and an implicit one on the penalty."""
         super().step(loss)
-        if self.importance:
-            with torch.no_grad():
-                way = torch._foreach_sub(self.anchor, self._weights)
-                torch._foreach_mul_(way, self._share)
-                torch._foreach_add_(self._weights, way)
+        if self.anchor:
+            self.anchor.pull(self.options.lr * self.options.strength)
 
     def end_task(self) -> None:
         """Add the importance for the task that is over, and move the anchor."""
         self.tasks_over += 1
         if not len(self.recent):
             return
-        found = [torch.zeros_like(weight, requires_grad=False) for weight in self._weights]
+        found = self.anchor.nothing()
         self.network.eval()
         for sample, label in zip(self.recent.x, self.recent.y.tolist(), strict=True):
             parts = self.importance_of(self.inputs.tensor(sample[None]), label)
             torch._foreach_add_(found, torch._foreach_div(parts, len(self.recent)))
         self.network.train()
-        if self.importance:
-            found = [self.options.decay * old + new for old, new in zip(self.importance, found, strict=True)]
-        self._hold(found, [weight.detach().clone() for weight in self._weights])
+        self.anchor.move(found, self.options.decay)
         self.recent = self._new_sample()
-
-    def _hold(self, importance: list[Tensor], anchor: list[Tensor]) -> None:
-        """Take these; a step on the penalty then goes `share` of the way to the anchor."""
-        self.importance, self.anchor = importance, anchor
-        pull = torch._foreach_mul(importance, self.options.lr * self.options.strength) if importance else ()
-        self._share = [part / (1 + part) for part in pull]
 
     def _new_sample(self) -> Reservoir:
         return Reservoir(self.options.samples, sub_seed(self._seeds.learner, "sample", self.tasks_over))
@@ -95,8 +81,7 @@ class AnchoredLearner(Finetune):
         """Weights, optimiser, generators, importance, anchors, samples of the present task."""
         return {
             **super().state(),
-            "importance": [devices.to_array(tensor) for tensor in self.importance],
-            "anchor": [devices.to_array(tensor) for tensor in self.anchor],
+            **self.anchor.state(),
             "tasks_over": self.tasks_over,
             "recent": self.recent.state(),
         }
@@ -104,7 +89,7 @@ class AnchoredLearner(Finetune):
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         super().restore(state)
-        self._hold(like(self._weights, state["importance"]), like(self._weights, state["anchor"]))
+        self.anchor.restore(state)
         self.tasks_over = int(state["tasks_over"])
         self.recent = self._new_sample()
         self.recent.restore(state["recent"])
@@ -118,12 +103,12 @@ class EWC(AnchoredLearner):
     def importance_of(self, x: Tensor, label: int) -> list[Tensor]:
         """The squared gradient of the log-likelihood, its mean over the labels that the network gives."""
         log_p = torch.log_softmax(self.head_of(self.network(x), label), 1)[0]
-        total = [torch.zeros_like(weight, requires_grad=False) for weight in self._weights]
+        total = self.anchor.nothing()
         likely = torch.topk(log_p.detach(), min(self.options.labels, len(log_p)))
         p = likely.values.exp()
         for index, share in zip(likely.indices.tolist(), (p / p.sum()).tolist(), strict=True):
             if share > 0:
-                gradient = torch.autograd.grad(log_p[index], self._weights, retain_graph=True)
+                gradient = torch.autograd.grad(log_p[index], self.optimiser.parameters, retain_graph=True)
                 torch._foreach_add_(total, torch._foreach_mul(torch._foreach_mul(gradient, gradient), share))
         return total
 
@@ -134,4 +119,4 @@ class MAS(AnchoredLearner):
     def importance_of(self, x: Tensor, label: int) -> list[Tensor]:
         """The absolute gradient of the squared length of the outputs."""
         length = self.network(x).square().sum()
-        return [gradient.abs() for gradient in torch.autograd.grad(length, self._weights)]
+        return [gradient.abs() for gradient in torch.autograd.grad(length, self.optimiser.parameters)]

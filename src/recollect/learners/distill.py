@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from recollect.learners import devices
 from recollect.learners.base import Setting, State
 from recollect.learners.finetune import Finetune
+from recollect.learners.holding import Teacher
 from recollect.learners.options import Distill
 from recollect.runs.seeds import Seeds
 
@@ -29,7 +29,7 @@ class LwF(Finetune):
 
     def __init__(self, options: Distill, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
-        self.teacher: nn.Module | None = None
+        self.teacher = Teacher()
         self.tasks_over = 0
         self.seen: set[int] = set()
         self.taught: list[int] = []
@@ -37,8 +37,7 @@ class LwF(Finetune):
     @property
     def stored_bytes(self) -> int:
         """Bytes of the teacher."""
-        tensors = [] if self.teacher is None else self.teacher.state_dict().values()
-        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        return self.teacher.stored_bytes
 
     def _learn(self, batch: Batch) -> None:
         self.seen.update(batch.y.tolist())
@@ -47,9 +46,9 @@ class LwF(Finetune):
             x = self.inputs.training(batch.x)
             logits = self.network(x)
             loss = self.cross_entropy(logits, y)
-            if self.teacher is not None:
+            if self.teacher.network is not None:
                 new = 1 / (self.tasks_over + 1)
-                loss = new * loss + (1 - new) * self._distillation(self.teacher, x, logits)
+                loss = new * loss + (1 - new) * self._distillation(self.teacher.network, x, logits)
             self.step(loss)
 
     def _distillation(self, teacher: nn.Module, x: Tensor, logits: Tensor) -> Tensor:
@@ -62,16 +61,13 @@ class LwF(Finetune):
         """The network becomes the teacher."""
         self.tasks_over += 1
         self.taught = sorted(self.seen)
-        self._teach(copy.deepcopy(self.network))
-
-    def _teach(self, network: nn.Module) -> None:
-        self.teacher = network.eval().requires_grad_(False)
+        self.teacher.become(self.network)
 
     def state(self) -> State:
         """Weights, optimiser, generators, teacher."""
         return {
             **super().state(),
-            "teacher": None if self.teacher is None else devices.weights(self.teacher),
+            "teacher": self.teacher.state(),
             "tasks_over": self.tasks_over,
             "seen": sorted(self.seen),
             "taught": list(self.taught),
@@ -82,8 +78,4 @@ class LwF(Finetune):
         super().restore(state)
         self.tasks_over = int(state["tasks_over"])
         self.seen, self.taught = set(state["seen"]), list(state["taught"])
-        self.teacher = None
-        if state["teacher"] is not None:
-            self._teach(copy.deepcopy(self.network))
-            assert self.teacher is not None
-            devices.set_weights(self.teacher, state["teacher"])
+        self.teacher.restore(state["teacher"], self.network)

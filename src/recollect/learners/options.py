@@ -8,39 +8,18 @@ No torch here: a list of learners, or the check of an experiment file, costs no 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
-from recollect.errors import UsageError
+from recollect.options import number_in, option, read
+
+__all__ = ["NoOptions", "number_in", "option", "read"]
 
 SURVEY = "Mai et al. 2022"
 GDUMB = "Prabhu et al. 2020"
 DER = "Buzzega et al. 2020"
 
 NETWORKS = ("auto", "mlp", "reduced_resnet18", "resnet18")
-
-Chosen = TypeVar("Chosen")
-
-
-def option(
-    default: Any,
-    meaning: str,
-    *,
-    whose: str = "ours",
-    low: float = -math.inf,
-    high: float = math.inf,
-    choices: tuple[str, ...] = (),
-    kind: str | None = None,
-) -> Any:
-    """A field with its meaning, and what `read` checks: a kind, a lowest and a highest value, or a list of choices."""
-    kind = kind or ("choice" if choices else type(default).__name__)
-    return field(
-        default=default,
-        metadata={"meaning": meaning, "whose": whose, "low": low, "high": high, "choices": choices, "kind": kind},
-    )
 
 
 @dataclass(frozen=True)
@@ -193,93 +172,3 @@ class Joint(Offline):
     """Options of the joint learners."""
 
     epochs: int = option(32, "passes over all data seen; a power of two ends at the lowest rate", low=1)
-
-
-def read(cls: type[Chosen], learner: str, config: Mapping[str, Any], what: str = "learner") -> Chosen:
-    """The options in `config`, checked; an unknown one is an error that names the nearest.
-
-    `what` is what messages call the thing that has the options.
-
-    >>> read(Replay, "er", {"memory": 200}).memory
-    200
-    >>> read(Replay, "er", {"memmory": 200})
-    Traceback (most recent call last):
-    ...
-    recollect.errors.UsageError: The learner 'er' has no option 'memmory'; the nearest is 'memory'. ...
-    """
-    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-    values = {}
-    for name, value in config.items():
-        if name not in known:
-            near = get_close_matches(str(name), known, n=1, cutoff=0.0)
-            hint = f"; the nearest is {near[0]!r}. It has: {', '.join(known)}." if near else "; it has none."
-            raise UsageError(f"The {what} {learner!r} has no option {name!r}{hint}")
-        values[name] = _check(f"{what} {learner!r}", name, value, known[name].metadata)
-    return cls(**values)
-
-
-def _check(owner: str, name: str, value: Any, rule: Mapping[str, Any]) -> Any:
-    if rule["kind"] == "float" and isinstance(value, str):
-        value = number_in(value)
-    expected = _expected(value, rule)
-    if expected is not None:
-        raise UsageError(f"The option {name!r} of the {owner} is {expected}; got {value!r}. It is: {rule['meaning']}.")
-    kind = rule["kind"]
-    if kind == "float":
-        return float(value)
-    return tuple(value) if kind == "widths" and value is not None else value
-
-
-def _expected(value: Any, rule: Mapping[str, Any]) -> str | None:
-    """What was expected, in words, where the value is not that."""
-    kind, low, high = rule["kind"], rule["low"], rule["high"]
-    if kind == "choice" and value not in rule["choices"]:
-        return "one of " + ", ".join(rule["choices"])
-    if kind == "bool" and not isinstance(value, bool):
-        return "true or false"
-    if kind == "int" and not (_is_int(value) and low <= value <= high):
-        return f"a whole number {_range(low, high)}"
-    if kind == "float" and not (_is_number(value) and low <= value <= high):
-        return f"a number {_range(low, high)}"
-    if kind == "widths" and not (
-        value is None or (isinstance(value, list | tuple) and all(_is_int(w) and w > 0 for w in value))
-    ):
-        return "a list of layer widths, such as [400, 400]"
-    if kind == "network" and not (callable(value) or value in rule["choices"] or ":" in str(value)):
-        near = get_close_matches(str(value), rule["choices"], n=1, cutoff=0.0)[0]
-        return f"a torch module, a function, its path or one of {', '.join(rule['choices'])}; the nearest is {near!r}"
-    if kind == "normalise" and not (value is None or isinstance(value, str) or _is_pair(value)):
-        return "a data set's name or [means, deviations]"
-    return None
-
-
-def _range(low: float, high: float) -> str:
-    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
-
-
-def number_in(text: str) -> float | str:
-    """The number that a text is, else the text: YAML reads 1e-3, without a point, as a text.
-
-    >>> number_in("1e-3"), number_in("fast")
-    (0.001, 'fast')
-    """
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return (_is_int(value) or isinstance(value, float)) and math.isfinite(value)
-
-
-def _is_pair(value: Any) -> bool:
-    return (
-        isinstance(value, list | tuple)
-        and len(value) == 2
-        and all(isinstance(part, list | tuple) and part and all(_is_number(v) for v in part) for part in value)
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
@@ -14,6 +13,7 @@ from recollect.learners import options
 from recollect.learners.base import Learner, LearnerCard, Setting
 from recollect.learners.detection.cards import CARDS as DETECTION
 from recollect.learners.paths import import_path, refuse_call
+from recollect.nearest import nearest
 from recollect.runs.seeds import Seeds
 
 _CARDS = (
@@ -185,9 +185,8 @@ def make_learner(
         return _foreign(name, dict(config or {}), setting, seeds)
     card = LEARNERS.get(name)
     if card is None:
-        near = get_close_matches(name, LEARNERS, n=1, cutoff=0.0)
         raise UsageError(
-            f"There is no learner named {name!r}; the nearest is {near[0]!r}. There are:"
+            f"There is no learner named {name!r}; the nearest is {nearest(name, LEARNERS)!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
     refuse_misfit(card, setting.problem, gives_boundaries=setting.gives_boundaries)

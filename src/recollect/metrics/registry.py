@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from recollect.errors import UsageError
 from recollect.metrics.card import ALIASES, REGISTRY, Metric
+from recollect.nearest import nearest
 
 FAMILIES = {
     "acc": "Accuracy: how good the learner is over the tasks seen so far.",
@@ -48,8 +47,8 @@ def get(name: str) -> Metric:
         return REGISTRY[name]
     if name in FAMILIES:
         raise UsageError(f"{name!r} is a family, not a definition: choose one of {', '.join(families()[name])}.")
-    near = get_close_matches(name, [*REGISTRY, *ALIASES, *FAMILIES], n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = nearest(name, [*REGISTRY, *ALIASES, *FAMILIES], cutoff=0.5)
+    hint = "" if near is None else f" Did you mean {near}?"
     raise UsageError(f"unknown metric {name!r}.{hint} `recollect metrics` lists them all.")
 
 

@@ -7,12 +7,12 @@ import operator
 import traceback
 from collections.abc import Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, SupportsFloat, SupportsIndex
 
 from recollect.errors import UsageError
+from recollect.nearest import nearest
 from recollect.runs.environment import revision, versions
 from recollect.runs.run import Row, Run, Task
 from recollect.runs.seeds import derive
@@ -80,8 +80,8 @@ class Recorder:
     ) -> None:
         for name in fields:
             if name not in _SETTABLE:
-                near = get_close_matches(name, _SETTABLE, 1)
-                hint = f" Did you mean {near[0]}?" if near else ""
+                near = nearest(name, _SETTABLE, cutoff=0.6)
+                hint = "" if near is None else f" Did you mean {near}?"
                 raise UsageError(f"Recorder does not know {name}.{hint} It takes {', '.join(sorted(_SETTABLE))}.")
         fields = {"versions": versions(), "revision": revision(), **fields}
         seeds = None if seed is None else derive(seed)

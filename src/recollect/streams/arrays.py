@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.options import is_finite
 from recollect.streams.data import Dataset, dataset_from_arrays
 from recollect.streams.labels import as_text, class_labels
 from recollect.streams.npz import in_small_letters, npz_names, read_npz
 from recollect.streams.order import permutation
 from recollect.streams.scenarios import build_stream
-from recollect.streams.spec import Spec, is_number, plain, takes_options
+from recollect.streams.spec import Spec, plain, takes_options
 from recollect.streams.stream import Stream
 
 SPLIT_SEED = 20230903
@@ -96,7 +97,7 @@ def stratified_test(y: NDArray[Any], fraction: float, seed: int = SPLIT_SEED) ->
 
 def _checked_fraction(fraction: Any) -> float:
     fraction = plain(fraction)
-    if not is_number(fraction) or not 0 < fraction < 1:
+    if not is_finite(fraction) or not 0 < fraction < 1:
         raise UsageError(f"test_fraction is a fraction between 0 and 1; got {fraction!r}.")
     return float(fraction)
 

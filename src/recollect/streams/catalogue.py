@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from recollect.errors import UsageError
+from recollect.nearest import nearest
 from recollect.streams.catalogue_anomaly import ANOMALY_SETS
 from recollect.streams.published import Download, File, Published
 
@@ -197,6 +196,6 @@ digits, mnist, fashion-mnist, cifar10, cifar100, tiny-imagenet, nsl-kdd, unsw-nb
     """
     if name in CATALOGUE:
         return CATALOGUE[name]
-    near = difflib.get_close_matches(name, CATALOGUE, n=1)
-    hint = f"did you mean {near[0]!r}? There are" if near else "there are"
+    near = nearest(name, CATALOGUE, cutoff=0.6)
+    hint = "there are" if near is None else f"did you mean {near!r}? There are"
     raise UsageError(f"There is no data set {name!r}; {hint} {', '.join(CATALOGUE)}.")

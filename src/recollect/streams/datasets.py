@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import MissingExtra, UsageError
+from recollect.nearest import nearest
 from recollect.streams.arrays import dataset_from_npz, stratified_test
 from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
@@ -112,8 +112,8 @@ def make_stream(
         return build_stream(images, Spec.of(options))
     _refuse(name, test_fraction=test_fraction, grey=grey or None, crop=crop or None)
     if named.dataset not in CATALOGUE:
-        near = difflib.get_close_matches(name, stream_names(), n=1)
-        hint = f"did you mean {near[0]!r}? There are" if near else "there are"
+        near = nearest(name, stream_names(), cutoff=0.6)
+        hint = "there are" if near is None else f"did you mean {near!r}? There are"
         raise UsageError(
             f"There is no stream {name!r}; {hint} {', '.join(stream_names())}, .npz files and folders of images."
         )

@@ -1,10 +1,10 @@
 """What a user may ask of a stream, checked before any data are read."""
 
+# `option` returns a dataclass field, which is what a default may be.
+
 from __future__ import annotations
 
-import difflib
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ParamSpec, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from recollect.errors import UsageError
+from recollect.options import check, is_finite, is_whole, option, refuse, refuse_unknown
 from recollect.streams.order import checked_seed
 
 SCENARIOS = ("class-incremental", "task-incremental", "domain-incremental", "time-incremental")
@@ -47,41 +48,30 @@ class Spec:
     recollect.errors.UsageError: A stream has no option 'bach'; did you mean 'batch'?
     """
 
-    scenario: str = "class-incremental"
-    tasks: int | None = None
+    scenario: str = option("class-incremental", choices=SCENARIOS)
+    tasks: int | None = option(None, kind="int", low=1)
     classes_per_task: int | tuple[int, ...] | None = None
-    passes: int = 1
-    batch: int = 10
+    passes: int = option(1, low=1)
+    batch: int = option(10, low=1)
     class_order_seed: int = 0
     class_order: str | tuple[int | str, ...] | None = None
     subset: int | Mapping[str, int] | None = None
-    blurry: float = 0.0
-    disjoint: float = 0.0
-    domain: str | None = None
+    blurry: float = option(0.0, low=0, high=1)
+    disjoint: float = option(0.0, low=0, high=1)
+    domain: str | None = option(None, choices=DOMAINS)
     domain_seed: int | None = None
     angles: tuple[float, ...] | None = None
-    boundaries: bool | None = None
-    standardize: bool = False
+    boundaries: bool | None = option(None, kind="bool")
+    standardize: bool = option(False)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Spec:
         """The spec with these options; lists and arrays may stand for tuples, numpy's numbers for Python's."""
-        known = [field.name for field in fields(cls)]
-        for option in options:
-            if option not in known:
-                near = difflib.get_close_matches(str(option), known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
-                raise UsageError(f"A stream has no option {option!r}; {hint}")
+        refuse_unknown("A stream", options, [field.name for field in fields(cls)])
         return cls(**{key: plain(value) for key, value in options.items()})
 
     def __post_init__(self) -> None:
-        one_of("scenario", self.scenario, SCENARIOS)
-        if self.domain is not None:
-            one_of("domain", self.domain, DOMAINS)
-        for option in ("passes", "batch"):
-            at_least_one(option, getattr(self, option))
-        if self.tasks is not None:
-            at_least_one("tasks", self.tasks)
+        check(self)
         sizes = self.classes_per_task
         for size in sizes if isinstance(sizes, tuple) else () if sizes is None else (sizes,):
             at_least_one("classes_per_task", size)
@@ -96,15 +86,12 @@ class Spec:
             if count is not None:
                 at_least_one(f"subset ({part})", count)
         angles, order = self.angles, self.class_order
-        if angles is not None and not (isinstance(angles, tuple) and all(map(_is_finite, angles))):
-            raise UsageError(f"angles is a list of degrees, finite numbers, one a task; got {angles!r}.")
+        if angles is not None and not (isinstance(angles, tuple) and all(map(is_finite, angles))):
+            refuse("angles", "a list of degrees, finite numbers, one per task", angles)
         names = order if isinstance(order, tuple) else ()
         if order is not None and order != "natural" and not (names and all(map(_is_name, names))):
-            raise UsageError(f"class_order is 'natural' or a list of all classes; got {order!r}.")
-        for option, allowed in (("boundaries", (None, True, False)), ("standardize", (True, False))):
-            if not any(getattr(self, option) is value for value in allowed):
-                raise UsageError(f"{option} is true or false; got {getattr(self, option)!r}.")
-        given = [option for option in _OF_DOMAINS if getattr(self, option) is not None]
+            refuse("class_order", "'natural' or a list of all classes", order)
+        given = [name for name in _OF_DOMAINS if getattr(self, name) is not None]
         if given and self.scenario != "domain-incremental":
             raise UsageError(
                 f"The option {given[0]} belongs to domain-incremental streams; this one is {self.scenario}. Leave it"
@@ -118,10 +105,6 @@ class Spec:
         return self.subset if part == "train" else None
 
     def _check_blurry(self) -> None:
-        for option in ("blurry", "disjoint"):
-            value = getattr(self, option)
-            if not is_number(value) or not 0 <= value <= 1:
-                raise UsageError(f"{option} is a fraction from 0 to 1; got {value!r}.")
         if not self.blurry:
             if self.disjoint:
                 raise UsageError("disjoint belongs to blurry streams; give blurry, a fraction above 0, too.")
@@ -165,28 +148,11 @@ def plain(value: Any) -> Any:
     return value
 
 
-def is_number(value: Any) -> bool:
-    """Whether this is a number; true and false are not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_finite(value: Any) -> bool:
-    return is_number(value) and math.isfinite(value)
-
-
 def _is_name(value: Any) -> bool:
     return isinstance(value, (int, str))
 
 
-def one_of(option: str, value: Any, allowed: tuple[str, ...], also: str = "") -> None:
-    """Refuse a value that is not allowed; `also` says what else would be."""
-    if value not in allowed:
-        near = difflib.get_close_matches(str(value), allowed, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"{option} is one of {', '.join(allowed)}{also}; got {value!r}.{hint}")
-
-
-def at_least_one(option: str, value: Any) -> None:
+def at_least_one(name: str, value: Any) -> None:
     """Refuse what is not a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{option} is a whole number of at least 1; got {value!r}.")
+    if not is_whole(value) or value < 1:
+        refuse(name, "a whole number of at least 1", value)

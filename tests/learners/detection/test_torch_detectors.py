@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -122,7 +124,7 @@ def test_ewc_penalty_by_hand():
             gradients = torch.autograd.grad((network.decoder(network.encoder(x)) - x).square().mean(), weights)
             found = [total + gradient**2 / 7 for total, gradient in zip(found, gradients, strict=True)]
         expected = found if expected is None else [0.5 * old + new for old, new in zip(expected, found, strict=True)]
-    for ours, theirs in zip(learner.importance, expected, strict=True):
+    for ours, theirs in zip(learner.anchor.importance, expected, strict=True):
         torch.testing.assert_close(ours, theirs)
     assert learner.penalty().item() == 0
     with torch.no_grad():
@@ -150,7 +152,7 @@ def test_lwf_stays_near_its_teacher_and_without_strength_is_naive():
     far, near = (feed(new("lwf_detector", strength=s, **options), some[:2]) for s in (0.0, 100.0))
     moved = []
     for learner in (far, near):
-        teacher, inputs = learner.teacher, learner.detector.inputs(x)
+        teacher, inputs = copy.deepcopy(learner.teacher.network), learner.detector.inputs(x)
         feed(learner, some[2:])
         moved.append((learner.detector.network.losses(inputs)[1] - teacher.losses(inputs)[1]).square().mean().item())
     assert moved[1] < moved[0] / 4
@@ -159,5 +161,5 @@ def test_lwf_stays_near_its_teacher_and_without_strength_is_naive():
 def test_lwf_distance_by_hand():
     learner = feed(new("lwf_detector", strength=3.0), batches(concepts()[:1]))
     inputs, outputs = torch.arange(20.0).reshape(5, 4) / 10, torch.zeros(5, 4)
-    wanted = learner.teacher.decoder(learner.teacher.encoder(inputs))
+    wanted = learner.teacher.network.decoder(learner.teacher.network.encoder(inputs))
     assert learner.distance(inputs, outputs).item() == pytest.approx(3 * wanted.square().mean().item(), rel=1e-6)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from recollect.errors import MissingExtra, UsageError
 from recollect.learners.base import Array, Resumable, State
-from recollect.learners.detection.names import SKLEARN, Spec, nearest, pyod_names
+from recollect.learners.detection.names import SKLEARN, Spec, pyod_names
 from recollect.learners.frozen import freeze, thaw
 from recollect.learners.paths import import_path
+from recollect.nearest import nearest
 from recollect.runs.seeds import Seeds
 
 Floats = NDArray[np.float64]

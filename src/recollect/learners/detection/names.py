@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
+from recollect.nearest import nearest
 
 NETWORKS = ("autoencoder", "vae")
 SKLEARN: Mapping[str, str] = {
@@ -88,12 +88,6 @@ def pyod_names() -> Mapping[str, str]:
     return names
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The name that is most like it, whatever the case of the letters."""
-    by_lower = {one.lower(): one for one in known}
-    return by_lower[get_close_matches(name.lower(), by_lower, n=1, cutoff=0.0)[0]]
-
-
 def _with_parameters(value: Mapping[str, Any]) -> Spec:
     if len(value) != 1:
         raise UsageError(
@@ -116,7 +110,7 @@ def _named(name: str, parameters: Mapping[str, Any]) -> Spec:
             return Spec(family, short, parameters)
     if not pyod_names() and library != "sklearn":
         # Which names PyOD has cannot be told without it; making the detector asks for the installation.
-        if get_close_matches(short, [*SKLEARN, *NETWORKS], n=1, cutoff=0.85):
+        if nearest(short, [*SKLEARN, *NETWORKS], cutoff=0.85):
             raise _unknown(name, short, [*SKLEARN, *NETWORKS])
         return Spec("pyod", short, parameters)
     raise _unknown(name, short, known[library] if library else [one for names in known.values() for one in names])

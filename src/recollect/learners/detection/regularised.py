@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from recollect.learners import devices
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.detection import options as available
 from recollect.learners.detection.strategies import Naive
 from recollect.learners.detection.torch_detectors import CodedNetwork, NetworkDetector
-from recollect.learners.optimisers import like
+from recollect.learners.holding import Anchor, Teacher
 from recollect.learners.randomness import sub_seed
 from recollect.runs.seeds import Seeds
 
@@ -32,54 +29,41 @@ class EWCDetector(Naive):
         super().__init__(options, setting, seeds, device)
         self.options = options
         self.detector = _network_of(self)
-        self.importance: list[Tensor] = []
-        self.anchor: list[Tensor] = []
+        self.anchor = Anchor(self.detector.optimiser.parameters)
 
     @property
     def stored_bytes(self) -> int:
         """Bytes of anchor and importance."""
-        return sum(held.numel() * held.element_size() for held in (*self.importance, *self.anchor))
+        return self.anchor.stored_bytes
 
     def _unit(self, rows: Array, concept: int | None) -> None:
-        self.detector.update(rows, self.penalty if self.importance else None)
+        self.detector.update(rows, self.penalty if self.anchor else None)
         self._hold(rows)
 
     def penalty(self, inputs: Tensor | None = None, outputs: Tensor | None = None) -> Tensor:
         """What leaving the anchor costs."""
-        terms = [
-            (importance * (weight - anchor).square()).sum()
-            for importance, weight, anchor in zip(
-                self.importance, self.detector.optimiser.parameters, self.anchor, strict=True
-            )
-        ]
-        return self.options.strength / 2 * torch.stack(terms).sum()
+        return self.options.strength / 2 * self.anchor.penalty()
 
     def _hold(self, rows: Array) -> None:
         weights = self.detector.optimiser.parameters
         rng = np.random.default_rng(sub_seed(self._seeds.learner, "sample", self.units))
         chosen = rng.permutation(len(rows))[: self.options.samples]
-        found = [torch.zeros_like(weight, requires_grad=False) for weight in weights]
+        found = self.anchor.nothing()
         for sample in self.detector.inputs(rows[chosen]):
             losses, _ = self.detector.network.losses(sample[None], self.detector.noise(1))
             squares = [gradient.square() for gradient in torch.autograd.grad(losses.sum(), weights)]
             torch._foreach_add_(found, squares, alpha=1 / len(chosen))
-        if self.importance:
-            torch._foreach_add_(found, self.importance, alpha=self.options.decay)
-        self.importance, self.anchor = found, [weight.detach().clone() for weight in weights]
+        self.anchor.move(found, self.options.decay)
 
     def state(self) -> State:
         """The unit under way, the detector, anchor and importance."""
-        return {
-            **super().state(),
-            "importance": [devices.to_array(tensor) for tensor in self.importance],
-            "anchor": [devices.to_array(tensor) for tensor in self.anchor],
-        }
+        return {**super().state(), **self.anchor.state()}
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         super().restore(state)
-        weights = self.detector.optimiser.parameters
-        self.importance, self.anchor = like(weights, state["importance"]), like(weights, state["anchor"])
+        self.anchor.weights = self.detector.optimiser.parameters
+        self.anchor.restore(state)
 
 
 class LwFDetector(Naive):
@@ -91,39 +75,32 @@ class LwFDetector(Naive):
         super().__init__(options, setting, seeds, device)
         self.options = options
         self.detector = _network_of(self)
-        self.teacher: CodedNetwork | None = None
+        self.teacher = Teacher()
 
     @property
     def stored_bytes(self) -> int:
         """Bytes of the teacher."""
-        return 0 if self.teacher is None else self.detector.stored_bytes
+        return self.teacher.stored_bytes
 
     def _unit(self, rows: Array, concept: int | None) -> None:
-        self.detector.update(rows, None if self.teacher is None else self.distance)
-        self._teach()
+        self.detector.update(rows, None if self.teacher.network is None else self.distance)
+        self.teacher.become(self.detector.network)
 
     def distance(self, inputs: Tensor, outputs: Tensor) -> Tensor:
         """What leaving the teacher's outputs costs; the teacher's codes are their means."""
-        assert self.teacher is not None
+        assert isinstance(self.teacher.network, CodedNetwork)
         with torch.no_grad():
-            wanted = self.teacher.losses(inputs)[1]
+            wanted = self.teacher.network.losses(inputs)[1]
         return self.options.strength * F.mse_loss(outputs, wanted)
-
-    def _teach(self) -> None:
-        self.teacher = copy.deepcopy(self.detector.network).requires_grad_(False)
 
     def state(self) -> State:
         """The unit under way, the detector, the teacher."""
-        return {**super().state(), "teacher": None if self.teacher is None else devices.weights(self.teacher)}
+        return {**super().state(), "teacher": self.teacher.state()}
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         super().restore(state)
-        self.teacher = None
-        if state["teacher"] is not None:
-            self._teach()
-            assert self.teacher is not None
-            devices.set_weights(self.teacher, state["teacher"])
+        self.teacher.restore(state["teacher"], self.detector.network)
 
 
 def _network_of(strategy: Naive) -> NetworkDetector:

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.learners.base import Array, Keeping, Setting, State
-from recollect.learners.buffers import Everything
+from recollect.learners.buffers import Balanced, Everything, Reservoir, make_memory
 from recollect.learners.detection import options as available
 from recollect.learners.detection.detectors import Detector, Floats, make_detector
 from recollect.learners.detection.lazy import Lazy
-from recollect.learners.detection.memory import Memory, make_memory
 from recollect.learners.detection.rows import as_rows
 from recollect.runs.seeds import Seeds
 
@@ -146,7 +145,7 @@ class Cumulative(Naive):
 class Replay(Naive):
     """One detector, fitted on (or updated with) a memory of earlier units and the newest unit, in this order."""
 
-    memory: Memory
+    memory: Reservoir | Balanced
 
     def __init__(
         self, options: available.ReplayDetection, setting: Setting, seeds: Seeds, device: str = "auto"

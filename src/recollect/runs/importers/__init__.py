@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from recollect.errors import UsageError
+from recollect.nearest import nearest
 from recollect.runs.importers.build import whole
 from recollect.runs.importers.files import head_lines, in_words, is_folder
 from recollect.runs.run import UNITS, Run
@@ -174,11 +175,9 @@ def named(tool: str) -> Importer:
     """The importer of a tool's name or alias; an unknown one is an error that suggests the nearest."""
     name = _ALIASES.get(tool.lower(), tool.lower())
     if name not in _importers():
-        import difflib
-
         tools = _tools()
-        near = difflib.get_close_matches(name, tools, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        near = nearest(name, tools, cutoff=0.6)
+        hint = "" if near is None else f" Did you mean {near}?"
         raise UsageError(f"There is no importer '{in_words(tool)}'.{hint} There are: {', '.join(tools)}.")
     return _importers()[name]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.streams.concepts.checks import checked_features, checked_labels, nearest
+from recollect.streams.concepts.checks import checked_features, checked_labels, there_are
 from recollect.streams.concepts.concepts import Concepts, concepts_from_parts
 from recollect.streams.concepts.generate import Rows
 from recollect.streams.npz import npz_names, read_npz
@@ -29,7 +29,9 @@ def read_adbench(folder: Path, name: str) -> Rows:
     """One data set of ADBench: X, and y with 1 for an anomaly; nothing says which rows are for testing."""
     files = {known.lower(): path for known, path in adbench_files(folder).items()}
     if name.lower() not in files:
-        raise UsageError(f"ADBench in {folder} has no data set {name!r}; {nearest(name, list(adbench_files(folder)))}")
+        raise UsageError(
+            f"ADBench in {folder} has no data set {name!r}; {there_are(name, list(adbench_files(folder)))}"
+        )
     path = files[name.lower()]
     arrays = read_npz(path)
     if not {"X", "y"} <= {*arrays}:

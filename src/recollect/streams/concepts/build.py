@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
-from recollect.streams.concepts.checks import nearest
+from recollect.streams.concepts.checks import there_are
 from recollect.streams.concepts.concepts import Concepts, Index, concepts_from_parts
 from recollect.streams.concepts.spec import ConceptSpec, SourceSpec, read_options
 from recollect.streams.data import Dataset, checked_name
@@ -146,7 +146,7 @@ def _order(concepts: Concepts, spec: ConceptSpec) -> list[int]:
 
 def _place(concepts: Concepts, name: int | str, option: str) -> int:
     if str(name) not in concepts.names:
-        raise UsageError(f"{option} names concepts of {concepts.name}; {name!r}? {nearest(name, concepts.names)}")
+        raise UsageError(f"{option} names concepts of {concepts.name}; {name!r}? {there_are(name, concepts.names)}")
     return concepts.names.index(str(name))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.nearest import nearest
 from recollect.streams.data import as_numbers
 from recollect.streams.labels import as_array
 
@@ -96,15 +96,15 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     return texts
 
 
-def nearest(name: Any, known: Sequence[str]) -> str:
+def there_are(name: Any, known: Sequence[str]) -> str:
     """Did you mean ...? And all there are.
 
-    >>> nearest("valve", ["valve1", "pump"])
+    >>> there_are("valve", ["valve1", "pump"])
     "did you mean 'valve1'? There are 'valve1', 'pump'."
     """
-    near = difflib.get_close_matches(str(name), known, n=1)
+    near = nearest(name, known, cutoff=0.6)
     shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
-    return f"did you mean {near[0]!r}? There are {shown}." if near else f"there are {shown}."
+    return f"there are {shown}." if near is None else f"did you mean {near!r}? There are {shown}."
 
 
 def _column(columns: Sequence[str], k: int) -> str:

@@ -1,15 +1,17 @@
 """What a user may ask of an anomaly detection stream, checked before any data are read."""
 
+# `option` returns a dataclass field, which is what a default may be.
+
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from recollect.errors import UsageError
+from recollect.options import check, is_names, option, refuse, refuse_unknown
 from recollect.streams.order import checked_seed
-from recollect.streams.spec import at_least_one, is_number, one_of, plain
+from recollect.streams.spec import at_least_one, plain
 
 SCENARIOS = ("concept-aware", "concept-incremental", "concept-agnostic")
 ORDERS = ("natural", "random", "similarity")
@@ -44,26 +46,24 @@ class ConceptSpec:
 number, such as 256.
     """
 
-    scenario: str = "concept-incremental"
-    batch: int | None = None
+    scenario: str = option("concept-incremental", choices=SCENARIOS)
+    batch: int | None = option(None, kind="int", low=1)
     order: str | tuple[int | str, ...] = "natural"
     class_order_seed: int = 0
     visits: int | tuple[int | str, ...] = 1
     subset: int | Mapping[str, int] | None = None
-    standardize: bool = False
-    shuffle: bool = False
+    standardize: bool = option(False)
+    shuffle: bool = option(False)
 
     def __post_init__(self) -> None:
-        one_of("scenario", self.scenario, SCENARIOS)
-        if self.batch is not None:
-            at_least_one("batch", self.batch)
-        elif self.scenario == "concept-agnostic":
+        check(self)
+        if self.batch is None and self.scenario == "concept-agnostic":
             raise UsageError(
                 "A concept-agnostic stream comes in batches of a fixed size; give batch, a whole number, such as 256."
             )
-        if isinstance(self.order, str):
-            one_of("order", self.order, ORDERS, also=", or a list of concept names")
-        else:
+        if isinstance(self.order, str) and self.order not in ORDERS:
+            refuse("order", f"one of {', '.join(ORDERS)}, or a list of concept names", self.order, ORDERS)
+        elif not isinstance(self.order, str):
             _names("order", self.order)
         if isinstance(self.visits, tuple):
             _names("visits", self.visits)
@@ -75,7 +75,6 @@ number, such as 256.
                 raise UsageError(f"subset limits the 'train' and 'test' rows of a concept; got {part!r}.")
             if count is not None:
                 at_least_one(f"subset ({part})", count)
-        _switches(self, "standardize", "shuffle")
 
     def limit(self, part: str) -> int | None:
         """At most how many rows a concept the part "train" or "test" may have; None: all."""
@@ -116,40 +115,23 @@ class SourceSpec:
     recollect.errors.UsageError: n_concepts is a whole number of at least 1; got 0.
     """
 
-    concepts: str | None = None
-    n_concepts: int | None = None
-    anomalies: str = "nearest"
-    per_concept: int | None = None
-    test_fraction: float | None = None
-    anomaly_share: float | None = None
-    contaminated: bool = False
-    unit_range: bool | None = None
-    window: int | None = None
-    concept_column: str = "concept"
-    label_column: str = "label"
-    time_column: str | None = None
-    split_column: str | None = None
-    features: tuple[str, ...] | None = None
+    concepts: str | None = option(None, choices=CONCEPTS)
+    n_concepts: int | None = option(None, kind="int", low=1)
+    anomalies: str = option("nearest", choices=ANOMALIES)
+    per_concept: int | None = option(None, kind="int", low=1)
+    test_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
+    anomaly_share: float | None = option(None, kind="float", low=0, high=1, between=True)
+    contaminated: bool = option(False)
+    unit_range: bool | None = option(None, kind="bool")
+    window: int | None = option(None, kind="int", low=1)
+    concept_column: str = option("concept", kind="column", optional=True)
+    label_column: str = option("label", kind="column", optional=True)
+    time_column: str | None = option(None, kind="column")
+    split_column: str | None = option(None, kind="column")
+    features: tuple[str, ...] | None = option(None, kind="names")
 
     def __post_init__(self) -> None:
-        if self.concepts is not None:
-            one_of("concepts", self.concepts, CONCEPTS)
-        one_of("anomalies", self.anomalies, ANOMALIES)
-        for option in ("n_concepts", "per_concept", "window"):
-            if getattr(self, option) is not None:
-                at_least_one(option, getattr(self, option))
-        for option in ("test_fraction", "anomaly_share"):
-            value = getattr(self, option)
-            if value is not None and not (is_number(value) and 0 < value < 1):
-                raise UsageError(f"{option} is a fraction between 0 and 1; got {value!r}.")
-        _switches(self, "contaminated")
-        if self.unit_range is not None:
-            _switches(self, "unit_range")
-        for option in ("concept_column", "label_column", "time_column", "split_column"):
-            if not isinstance(getattr(self, option), str | None):
-                raise UsageError(f"{option} is the name of a column; got {getattr(self, option)!r}.")
-        if self.features is not None:
-            _names("features", self.features)
+        check(self)
 
 
 def concept_options() -> list[str]:
@@ -169,12 +151,7 @@ def read_options(options: Mapping[str, Any], what: str = "A concept stream") -> 
     ...
     recollect.errors.UsageError: A concept stream has no option 'ordre'; did you mean 'order'?
     """
-    known = concept_options()
-    for option in options:
-        if option not in known:
-            near = difflib.get_close_matches(str(option), known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
-            raise UsageError(f"{what} has no option {option!r}; {hint}")
+    refuse_unknown(what, options, concept_options())
     own = {field.name for field in fields(ConceptSpec)}
     presented: dict[str, Any] = {}
     made: dict[str, Any] = {}
@@ -183,13 +160,6 @@ def read_options(options: Mapping[str, Any], what: str = "A concept stream") -> 
     return ConceptSpec(**presented), SourceSpec(**made)
 
 
-def _names(option: str, value: Any) -> None:
-    right = isinstance(value, tuple) and value and all(isinstance(name, int | str) for name in value)
-    if not right:
-        raise UsageError(f"{option} is a list of names, not empty; got {value!r}.")
-
-
-def _switches(spec: Any, *options: str) -> None:
-    for option in options:
-        if not isinstance(getattr(spec, option), bool):
-            raise UsageError(f"{option} is true or false; got {getattr(spec, option)!r}.")
+def _names(name: str, value: Any) -> None:
+    if not is_names(value):
+        refuse(name, "a list of names, not empty", value)

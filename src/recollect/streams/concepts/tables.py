@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import MissingExtra, UsageError
 from recollect.streams.concepts.build import build
-from recollect.streams.concepts.checks import checked_features, checked_labels, nearest
+from recollect.streams.concepts.checks import checked_features, checked_labels, there_are
 from recollect.streams.concepts.concepts import Concepts
 from recollect.streams.concepts.generate import TEST_FRACTION, Rows, concepts_of_rows
 from recollect.streams.concepts.spec import SourceSpec, read_options
@@ -98,7 +98,7 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
     asked = [(f"{option} =", column) for option, column in special.items() if column is not None]
     for option, column in [*asked, *(("the feature", column) for column in spec.features or ())]:
         if column not in known:
-            raise UsageError(f"{name} has no column for {option} {column!r}; {nearest(column, known)}")
+            raise UsageError(f"{name} has no column for {option} {column!r}; {there_are(column, known)}")
     table = table.set_axis(known, axis=1)
     twice = next((column for column in known if known.count(column) > 1), None)
     if twice is not None:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from recollect.errors import UsageError
-from recollect.learners.detection.memory import Balanced, make_memory
+from recollect.learners.buffers import Balanced, make_memory
 
-from ..helpers import same, through_disk
+from .helpers import same, through_disk
 
 
 def offer(memory, group: int, rows: np.ndarray) -> None:
