@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.options import is_finite
 from recollect.streams.arrays import stratified_test
 from recollect.streams.data import Dataset
 from recollect.streams.samples import ImageFiles
 from recollect.streams.scenarios import build_stream
-from recollect.streams.spec import Spec, is_number, plain
+from recollect.streams.spec import Spec, plain
 from recollect.streams.stream import Stream
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
@@ -110,7 +111,7 @@ def _numbered(classes: Files) -> tuple[list[str], NDArray[np.int64]]:
 def _checked_size(size: Any) -> tuple[int, int]:
     given = plain(size)
     sides = given if isinstance(given, tuple) else (given, given)
-    if len(sides) != 2 or not all(is_number(side) and side == int(side) and 1 <= side <= 4096 for side in sides):
+    if len(sides) != 2 or not all(is_finite(side) and side == int(side) and 1 <= side <= 4096 for side in sides):
         raise UsageError(
             "A folder of images needs size, the side that they are brought to in pixels (or [height, width]), 1 to"
             f" 4096; got {size!r}."
