@@ -246,6 +246,25 @@ def test_seen_columns_and_subsamples() -> None:
     assert rows[3].standard_error[0] is not None
 
 
+def test_inside_a_task_its_own_classes_are_asked_for() -> None:
+    """Of the task under way something has been seen: it has a column, and its classes may be answered."""
+    inside = [
+        row
+        for row in iter_protocol(Perceptron(), make_stream(), seed=0, plan=Plan(every=20, columns="seen"))
+        if not row.task_end
+    ]
+    assert [row.n for row in inside] == [(20, None, None), (20, 20, None), (20, 20, 20)]
+
+    class Second(Perceptron):  # always answers with the first class of the second task
+        def score(self, x: Any, task: Any = None) -> Any:
+            return np.tile(np.eye(6)[2], (len(x), 1))
+
+    rows = list(iter_protocol(Second(), make_stream(), seed=0, plan=Plan(every=20)))
+    newer = {(row.after, row.task_end): row.errors["newer"][0] for row in rows}
+    assert newer[0, True] == 0, "its classes cannot be answered before it has begun"
+    assert newer[0, False] == 20, "and they can be while it is learned"
+
+
 def test_boundaries_are_told_only_where_the_scenario_tells_them() -> None:
     learner = Perceptron()
     list(iter_protocol(learner, make_stream(boundaries=False), seed=0))

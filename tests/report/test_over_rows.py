@@ -31,6 +31,14 @@ def test_by_hand_with_two_concepts_in_one_batch() -> None:
     np.testing.assert_allclose(made["forgetting.chaudhry2018"][0], drops)
 
 
+def test_the_peak_is_the_highest_score_since_a_task_was_learned() -> None:
+    R = [[0.5, 0.9, 0.9], [0.8, 0.6, 0.9], [0.7, 0.7, 0.6], [0.4, 0.1, 0.6]]
+    made = curves_over_rows(ScoreMatrix(R, learned_at=[0, 1, 2], orientation="time_rows"))
+    # What was scored before a task was learned is no peak of it; a later and higher score than its own is.
+    drops = [np.nan, 0.5 - 0.8, ((0.8 - 0.7) + (0.6 - 0.7)) / 2, ((0.8 - 0.4) + (0.7 - 0.1) + (0.6 - 0.6)) / 3]
+    np.testing.assert_allclose(made["forgetting.chaudhry2018"][0], drops)
+
+
 @pytest.mark.parametrize("rows", ["batches", "visits"])
 @pytest.mark.parametrize("id", IDS)
 def test_where_a_concept_was_learned_it_is_the_metric(rows: str, id: str) -> None:

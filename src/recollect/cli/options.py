@@ -21,7 +21,7 @@ from recollect.report.provenance import why_incomplete
 from recollect.report.words import focus_of
 from recollect.runs import Group, Run, attach_joint, group, load, load_all
 from recollect.runs.arrange import Choices, names_of, trained_of
-from recollect.runs.leaving_out import without as leave_out
+from recollect.runs.reduced import without as leave_out
 
 Metrics = Annotated[
     list[str] | None,

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from recollect.runs import environment
 from recollect.runs.run import Measure, Plan, Row, Run
 from recollect.runs.seeds import derive
 from recollect.runs.store import RunFolder
+from recollect.runs.timeline import learned_after
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
@@ -165,15 +165,10 @@ def _metric(stream: Stream, target: Target | str | None) -> dict[str, Any]:
 
 
 def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
-    """The row after which each task has been learned, where rows are not simply the ends of the tasks.
-
-    A task whose last section was not evaluated is there from the next row that was; with none left it has no row.
-    """
+    """The row after which each task has been learned, where rows are not simply the ends of the tasks."""
     if stream.learned_at == tuple(range(stream.n_sections)):
         return None
-    rows = planned(plan, stream)
-    places = {task: bisect_left(rows, section) for task, section in enumerate(stream.learned_at)}
-    return {task: row for task, row in places.items() if row < len(rows)}
+    return learned_after(stream.learned_at, planned(plan, stream))
 
 
 def _made_for(learner: Learner, stream: Stream, seed: int) -> dict[str, Any]:

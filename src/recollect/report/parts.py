@@ -58,17 +58,18 @@ def error_shares(group: Group) -> Shares | None:
     shape = (len(group.runs), T)
     over_time = {side: np.full(shape, np.nan) for side in (*SIDES, "right")}
     per_task = {side: np.full(shape, np.nan) for side in (*SIDES, "right")}
-    last = max((row.after for run in group.runs for row in run.rows), default=-1)
+    last = max((task for run in group.runs for task in run.timeline.ended), default=-1)
     for place, run in enumerate(group.runs):
         sizes = [task.n_samples for task in run.tasks]
-        for row in run.rows:
-            shares = _shares(row.errors, row.n or tuple(sizes), T)
-            if shares is None or not row.task_end or row.after < 0:
+        for task in run.timeline.ended:
+            row = run.timeline.end_of(task)
+            shares = None if row is None else _shares(row.errors, row.n or tuple(sizes), T)
+            if shares is None:
                 continue
-            seen = row.after + 1
+            seen = task + 1
             for side, values in shares.items():
-                over_time[side][place, row.after] = values[:seen].mean()
-                if row.after == last:
+                over_time[side][place, task] = values[:seen].mean()
+                if task == last:
                     per_task[side][place, :seen] = values[:seen]
     if all(np.isnan(values).all() for values in over_time.values()):
         return None

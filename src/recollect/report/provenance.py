@@ -61,7 +61,7 @@ def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
         why = why_incomplete(run)
         if why is not None:
             found.append(Refusal(f"a part of {run.name}", why))
-        for what in dict.fromkeys(_silence(row) for row in run.rows if row.reason is not None):
+        for what in dict.fromkeys(_silence(row, run) for row in run.rows if row.reason is not None):
             silent.setdefault(what, []).append(run)
     for (rows, reason), runs in silent.items():
         who = runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({_learners(runs)})"
@@ -76,10 +76,9 @@ def why_incomplete(run: Run) -> str | None:
     return "the run was not finished when it was read" if run.status == "running" else None
 
 
-def _silence(row: Row) -> tuple[str, str]:
+def _silence(row: Row, run: Run) -> tuple[str, str]:
     """Which row has no scores, and why; that the untrained learner gives none is no surprise."""
-    is_untrained = row.after == -1 and row.step in (0, None)
-    return "the row before any training" if is_untrained else "rows", str(row.reason)
+    return "the row before any training" if row is run.timeline.base else "rows", str(row.reason)
 
 
 def _learners(runs: Sequence[Run], most: int = 6) -> str:

@@ -9,7 +9,7 @@ from recollect.runs.run import Plan, Row, Run, Source, Task
 
 if TYPE_CHECKING:
     from recollect.runs.export import to_csv, to_json, to_npz, to_pandas, to_xarray, write_file
-    from recollect.runs.groups import Group, at_common_rows, at_rows, attach_joint, group, stack
+    from recollect.runs.groups import Group, at_common_rows, attach_joint, group, stack
     from recollect.runs.loading import load, load_all
     from recollect.runs.recorder import Recorder
     from recollect.runs.saving import save
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Reading one file should not cost the import of all that can be written.
 _LATER = {
     **dict.fromkeys(("to_csv", "to_json", "to_npz", "to_pandas", "to_xarray", "write_file"), "export"),
-    **dict.fromkeys(("Group", "at_common_rows", "at_rows", "attach_joint", "group", "stack"), "groups"),
+    **dict.fromkeys(("Group", "at_common_rows", "attach_joint", "group", "stack"), "groups"),
     **dict.fromkeys(("load", "load_all"), "loading"),
     **dict.fromkeys(("Seeds", "derive"), "seeds"),
     **dict.fromkeys(("to_latex", "to_markdown"), "tables"),
@@ -47,7 +47,6 @@ __all__ = [
     "Source",
     "Task",
     "at_common_rows",
-    "at_rows",
     "attach_joint",
     "derive",
     "group",

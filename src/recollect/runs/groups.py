@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
+from recollect.runs.reduced import at_rows, comparable
 from recollect.runs.run import Run
-from recollect.runs.task_ends import comparable
 
 
 @dataclass(frozen=True)
@@ -121,32 +121,13 @@ def attach_joint(runs: Iterable[Run]) -> tuple[Run, ...]:
     return tuple(with_joint(run) for run in given)
 
 
-def at_rows(group: Group, rows: Collection[int]) -> Group:
-    """The same runs as if they had been evaluated after these tasks only.
-
-    >>> from recollect.runs import Row, Task
-    >>> run = Run(learner="er", stream="toy", tasks=(Task("a"), Task("b")),
-    ...           rows=(Row(0, scores={"accuracy": (.9, None)}), Row(1, scores={"accuracy": (.5, .8)})))
-    >>> at_rows(stack([run]), {1}).matrix.R[0]
-    array([[nan, nan],
-           [0.5, 0.8]])
-    """
-    plan = replace(group.runs[0].plan, rows=tuple(sorted(rows)), every=None)
-    kept = {-1, *rows}
-    return Group(
-        tuple(
-            replace(run, plan=plan, rows=tuple(row for row in run.rows if row.task_end and row.after in kept))
-            for run in group.runs
-        )
-    )
-
-
 def at_common_rows(groups: Sequence[Group]) -> tuple[tuple[Group, ...], tuple[int, ...]]:
     """The groups over the task ends that all of them evaluated, and those task ends."""
-    ends = [{row.after for row in one.runs[0].rows if row.task_end and row.after >= 0} for one in groups]
+    ends = [set.intersection(*(set(run.timeline.ended) for run in one.runs)) for one in groups]
     common = set.intersection(*ends) if ends else set()
-    same = all(end == common for end in ends)
-    return tuple(groups) if same else tuple(at_rows(one, common) for one in groups), tuple(sorted(common))
+    if all(end == common for end in ends):
+        return tuple(groups), tuple(sorted(common))
+    return tuple(Group(tuple(at_rows(run, common) for run in one.runs)) for one in groups), tuple(sorted(common))
 
 
 _KEY_WORDS = (

@@ -16,7 +16,8 @@ from recollect.nearest import nearest
 from recollect.runs.environment import revision, versions
 from recollect.runs.run import Row, Run, Task
 from recollect.runs.seeds import derive
-from recollect.runs.store import RunFolder, row_place
+from recollect.runs.store import RunFolder
+from recollect.runs.timeline import row_place
 
 _OWN = frozenset(
     [

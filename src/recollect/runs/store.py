@@ -22,6 +22,7 @@ from recollect.runs.lock import Lock
 from recollect.runs.reading import HEADER, ROWS, read_regular, read_rows, read_run
 from recollect.runs.run import Row, Run
 from recollect.runs.seals import open_checkpoint, seal_checkpoint, seal_header, seal_line
+from recollect.runs.timeline import row_place
 
 CHECKPOINT = "checkpoint"
 
@@ -239,11 +240,6 @@ def check_row(run: Run, row: Row, last: Row | None) -> None:
             size = sizes[j] if j < len(sizes) else None
             if count is not None and (size is None or not 0 <= count <= size or size < 1):
                 raise UsageError(f"Task {j}: {name} = {count} must lie between 0 and n; n is {size}.")
-
-
-def row_place(row: Row) -> tuple[int, bool, int]:
-    """Where a row stands in time: a task's end, then the evaluations inside the next task by their steps."""
-    return row.after, not row.task_end, 0 if row.task_end else (row.step or 0)
 
 
 def _is_finished(path: Path) -> bool:

@@ -5,6 +5,8 @@ This is the one place that knows; whoever needs to know asks `Run.timeline`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,11 @@ class Timeline:
         """The row after which a task had been learned, if it is there."""
         place = self.learned_at[task]
         return self.rows[place] if place >= 0 else None
+
+    @property
+    def ended(self) -> tuple[int, ...]:
+        """The tasks that have a row of their own."""
+        return tuple(task for task in range(len(self.learned_at)) if self.end_of(task) is not None)
 
 
 def timeline_of(run: Run) -> Timeline:
@@ -59,6 +66,27 @@ def timeline_of(run: Run) -> Timeline:
             tuple(task if task in planned or task in ends else -1 for task in range(T)),
         )
     return _lay_out_steps(first, timed, planned, ends, T)
+
+
+def row_place(row: Row) -> tuple[int, bool, int]:
+    """Where a row stands in time: a task's end, then the evaluations inside the next task by their steps."""
+    return row.after, not row.task_end, 0 if row.task_end else (row.step or 0)
+
+
+def ends_among(rows: Iterable[Row]) -> tuple[int, ...]:
+    """The tasks whose ends these rows are, in order; the base row is no task's end."""
+    return tuple(sorted({row.after for row in rows if row.task_end and row.after >= 0}))
+
+
+def learned_after(sections: Sequence[int], rows: Sequence[int]) -> dict[int, int]:
+    """The row after which each task will have been learned, if task k is learned with section `sections[k]` and `rows`
+    are the sections to be evaluated: the first row at or after it; with none left the task has no row.
+
+    >>> learned_after([0, 2, 5], rows=[1, 2, 4])
+    {0: 0, 1: 1}
+    """
+    places = {task: bisect_left(rows, section) for task, section in enumerate(sections)}
+    return {task: row for task, row in places.items() if row < len(rows)}
 
 
 def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends: dict[int, Row], T: int) -> Timeline:

@@ -25,6 +25,7 @@ from typing import Any
 
 from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, Events, log_runs, no_scores, score_of
 from recollect.runs.importers.build import Score, check_size, make_run, named, number, origin_of, whole
+from recollect.runs.importers.events import Evaluated, Laid, Learned, lay_out
 from recollect.runs.importers.files import (
     cannot_read,
     guess_json,
@@ -34,8 +35,8 @@ from recollect.runs.importers.files import (
     mentions,
     read_text,
 )
-from recollect.runs.importers.timeline import Evaluated, Learned, Timeline, lay_out
 from recollect.runs.run import ACCURACY, Row, Run
+from recollect.runs.timeline import ends_among
 
 SUMMARY = "Avalanche: eval_results.csv, the text log, get_all_metrics() as JSON, or metrics as JSON lines"
 
@@ -141,7 +142,7 @@ def _from_events(path: Path, runs: Sequence[Events], notes: Sequence[str]) -> li
         check_size(path, NAME, len(line.rows), len(line.tasks))
         missing = _missing(line)
         said = [*notes, *line.notes, missing]
-        if not any(row.task_end and row.after >= 0 for row in line.rows):
+        if not ends_among(line.rows):
             said.append("every evaluation lies inside a training phase or before it: none is an experience's end")
         names = [f"experience {task}" for task in line.tasks]
         if len(runs) == 1:
@@ -162,7 +163,7 @@ def _is_evaluated(events: Events) -> bool:
     return False
 
 
-def _missing(line: Timeline) -> str | None:
+def _missing(line: Laid) -> str | None:
     """What a run lacks: experiences that were not reached, or whose training is not in the log."""
     if line.learned == len(line.tasks):
         return None

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from recollect.errors import UsageError
 from recollect.runs.importers.build import Score, number, whole
+from recollect.runs.importers.events import Evaluated, Learned
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.timeline import Evaluated, Learned
 
 NAME = "avalanche"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from recollect.runs.importers.files import cannot_read, in_words
 from recollect.runs.run import ACCURACY, Plan, Row, Run, Source, Task
+from recollect.runs.timeline import ends_among
 
 MAX_TASKS = 10_000
 MAX_CELLS = 5_000_000
@@ -173,7 +174,6 @@ def make_run(
     if all(cell is None for cell in cells):
         raise cannot_read(path, tool, "it holds no score at all.")
     called = in_words(metric, 200)
-    ends = tuple(sorted({row.after for row in rows if row.task_end and row.after >= 0}))
     return Run(
         learner=in_words(learner, 200) or "unknown",
         stream=in_words(stream, 200) or "unknown",
@@ -187,7 +187,7 @@ def make_run(
         scenario=scenario,
         higher_is_better=higher_is_better,
         learner_config={k: in_words(v, 200) if isinstance(v, str) else v for k, v in (config or {}).items()},
-        plan=Plan(rows=None if complete else ends, columns="seen" if seen_only else "all"),
+        plan=Plan(rows=None if complete else ends_among(rows), columns="seen" if seen_only else "all"),
         learned_at=learned_at,
         source=Source(tool=tool, path=str(path), sha256=_digest(path), rows=rows_are, part=part),
         notes=tuple(in_words(note, 500) for note in notes if note),

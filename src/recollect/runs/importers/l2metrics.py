@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from recollect.errors import UsageError
 from recollect.runs.importers.build import check_size, make_run, named, whole
+from recollect.runs.importers.events import Evaluated, Learned, lay_out
 from recollect.runs.importers.files import (
     cannot_read,
     find_files,
@@ -22,7 +23,6 @@ from recollect.runs.importers.files import (
     natural,
     read_text,
 )
-from recollect.runs.importers.timeline import Evaluated, Learned, lay_out
 from recollect.runs.run import Run
 
 NAME = "l2metrics"

@@ -11,6 +11,7 @@ from recollect.runs.importers.build import check_size, make_run, named, number, 
 from recollect.runs.importers.files import cannot_read, in_words, natural
 from recollect.runs.importers.pickles import load_dict, may_hold
 from recollect.runs.run import ACCURACY, Row, Run
+from recollect.runs.timeline import ends_among
 
 NAME = "vandeven"
 SUMMARY = "van de Ven's continual-learning: dict-*.pkl with 'acc per context' over iterations"
@@ -64,7 +65,7 @@ def read(path: Path) -> list[Run]:
         scenario=scenario,
         unit="fraction",
         seen_only=not task_free,
-        complete=not task_free and len({row.after for row in rows if row.task_end}) == T,
+        complete=not task_free and len(ends_among(rows)) == T,
         notes=(
             "contexts that had not come yet are written as 0: left empty",
             "x_iteration counts iterations, not samples; it is kept beside each row",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from recollect.runs.importers.timeline import Evaluated, Learned, lay_out
+from recollect.runs.importers.events import Evaluated, Learned, lay_out
 
 
 def places(events):

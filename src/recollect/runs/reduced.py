@@ -1,13 +1,15 @@
-"""A run without some of its concepts: those whose test sets give no score, for one."""
+"""A run with fewer columns or fewer rows: without some concepts, or seen where tasks had been learned."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from recollect.errors import UsageError
 from recollect.runs.run import Row, Run
+
+NOTE = "seen where a concept had been learned: the seeds learned their concepts after different rows"
 
 
 def without(run: Run, names: Collection[str]) -> Run:
@@ -80,3 +82,57 @@ def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:
             for target, reasons in row.reasons.items()
         },
     )
+
+
+def comparable(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs whose rows can be put side by side: as they are, or at their task ends where those differ.
+
+    Rows that are batches fall where they fall: with the concepts in another order, or of other sizes, the same
+    concept is learned after another batch.
+    """
+    if all(run.learned_at == runs[0].learned_at for run in runs):
+        return tuple(runs)
+    return tuple(at_task_ends(run) for run in runs)
+
+
+def at_task_ends(run: Run) -> Run:
+    """The run with one row per concept, that after which it had been learned.
+
+    >>> from recollect.runs import Row, Run, Task
+    >>> rows = tuple(Row(k - 1, step=k, task_end=False, scores={"accuracy": (k / 10, .5)}) for k in range(1, 4))
+    >>> run = Run(learner="naive", stream="toy", tasks=(Task("a"), Task("b")), rows=rows, learned_at={0: 0, 1: 2})
+    >>> at_task_ends(run).matrix.R.tolist()
+    [[0.1, 0.5], [0.3, 0.5]]
+    """
+    if run.learned_at is None:
+        return run
+    if len({place for place in run.timeline.learned_at if place >= 0}) < run.T:
+        raise UsageError(
+            f"The seeds of {run.learner} on {run.stream} learned their concepts after different rows, and {run.name}"
+            " has no row of its own for each concept, so they cannot be put side by side. Give the concepts equal sizes"
+            " (subset), smaller batches or more planned rows; or score the runs one by one."
+        )
+    joint = None if run.joint_run is None else at_task_ends(run.joint_run)
+    return replace(run, rows=_ends(run, range(run.T)), learned_at=None, joint_run=joint, notes=(*run.notes, NOTE))
+
+
+def at_rows(run: Run, tasks: Collection[int]) -> Run:
+    """The run as if it had been evaluated after these tasks only.
+
+    >>> from recollect.runs import Row, Task
+    >>> run = Run(learner="er", stream="toy", tasks=(Task("a"), Task("b")),
+    ...           rows=(Row(0, scores={"accuracy": (.9, None)}), Row(1, scores={"accuracy": (.5, .8)})))
+    >>> at_rows(run, {1}).matrix.R
+    array([[nan, nan],
+           [0.5, 0.8]])
+    """
+    kept = tuple(sorted(tasks))
+    return replace(run, plan=replace(run.plan, rows=kept, every=None), rows=_ends(run, kept), learned_at=None)
+
+
+def _ends(run: Run, tasks: Iterable[int]) -> tuple[Row, ...]:
+    """The base row, and the rows after which these tasks had been learned."""
+    time = run.timeline
+    ends = [(task, time.end_of(task)) for task in tasks]
+    first = () if time.base is None else (time.base,)
+    return first + tuple(replace(row, after=task, task_end=True) for task, row in ends if row is not None)

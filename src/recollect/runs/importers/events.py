@@ -25,7 +25,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Laid:
     """Tasks in the order of learning (then those never learned), and the rows of their evaluations."""
 
     tasks: tuple[str, ...]
@@ -34,7 +34,7 @@ class Timeline:
     notes: tuple[str, ...]
 
 
-def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also: Sequence[str] = ()) -> Timeline:
+def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also: Sequence[str] = ()) -> Laid:
     """Put the events into rows. A task's end is its first evaluation after it was first learned.
 
     `also` names tasks of the stream that a run which was stopped may not have come to.
@@ -78,4 +78,4 @@ def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also:
         notes.append(f"{repeated} evaluations came twice with nothing learned in between: the last counts")
     if revisited:
         notes.append(f"a task was learned again: {revisited} evaluations after that are rows that are no task's end")
-    return Timeline(tasks, len(learned), rows, tuple(notes))
+    return Laid(tasks, len(learned), rows, tuple(notes))
