@@ -175,3 +175,17 @@ def test_too_few_different_rows():
 def test_rows_in_time_are_not_chosen_by_nearness():
     with pytest.raises(UsageError, match="in time"):
         concepts_of_rows(rows(fixed=True, test=np.arange(120) > 60), SourceSpec(per_concept=3))
+
+
+def test_every_concept_gets_an_anomaly_where_that_is_possible() -> None:
+    rng = np.random.default_rng(0)
+    normal = np.concatenate([rng.normal(place, 0.1, (40, 2)) for place in (0, 5, 10)])
+    anomalies = rng.normal(10, 0.5, (24, 2))
+    rows = Rows(name="toy", x=np.concatenate([normal, anomalies]), y=np.repeat([0, 1], [120, 24]))
+    nearest = concepts_of_rows(rows, SourceSpec(n_concepts=3, anomalies="nearest"))
+    assert sorted(int(rows.y[test].sum()) for test in nearest.test) == [0, 0, 24]
+    spread = concepts_of_rows(rows, SourceSpec(n_concepts=3))
+    assert sorted(int(rows.y[test].sum()) for test in spread.test) == [2, 2, 20]
+    assert "no anomaly is nearest to" in spread.notes[-1]
+    few = Rows(name="toy", x=rows.x[:121], y=rows.y[:121])
+    assert sorted(int(few.y[test].sum()) for test in concepts_of_rows(few, SourceSpec(n_concepts=3)).test) == [0, 0, 1]

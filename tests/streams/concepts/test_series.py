@@ -5,7 +5,8 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.streams.concepts import SourceSpec, concepts_of_rows
-from recollect.streams.concepts.series import lagged, read_nab, read_skab
+from recollect.streams.concepts.series import read_nab, read_skab
+from recollect.streams.concepts.windows import lagged
 from tests.streams.concepts.files import write_nab, write_skab
 
 pytest.importorskip("pandas")
@@ -38,19 +39,19 @@ def test_skab_by_file_with_a_window_and_a_fraction(tmp_path):
     assert rows.columns == ("Current", "Pressure", "Current -1", "Pressure -1", "Current -2", "Pressure -2")
     assert rows.x[0, [0, 2, 4]].tolist() == [1002, 1001, 1000]
     made = concepts_of_rows(rows, spec)
-    assert [(len(a), len(b)) for a, b in zip(made.train, made.test, strict=True)] == [(248, 250)] * 4
+    assert [(len(a), len(b)) for a, b in zip(made.train, made.test, strict=True)] == [(248, 248)] * 4
 
 
 def test_nab(tmp_path):
     write_nab(tmp_path)
     rows = read_nab(tmp_path, SourceSpec())
-    # The series without an anomaly is left out. 15 % of 200 rows are 30, of which 9 only fill the first window.
+    # The series without an anomaly is left out. 15 % of 200 rows are 30; 9 rows of either part only fill a window.
     assert rows.groups == ("realA", "realB")
-    assert rows.x.shape == (2 * 191, 10)
+    assert rows.x.shape == (2 * 182, 10)
     made = concepts_of_rows(rows, SourceSpec(), default="folders")
-    assert [(len(a), len(b)) for a, b in zip(made.train, made.test, strict=True)] == [(21, 170)] * 2
+    assert [(len(a), len(b)) for a, b in zip(made.train, made.test, strict=True)] == [(21, 161)] * 2
     assert [int(rows.y[test].sum()) for test in made.test] == [10, 10]
-    assert np.flatnonzero(rows.y[:191]).tolist() == list(range(150 - 9, 160 - 9))
+    assert np.flatnonzero(rows.y[:182]).tolist() == list(range(150 - 18, 160 - 18))
     by_file = read_nab(tmp_path, SourceSpec(concepts="files", window=1, test_fraction=0.5))
     assert by_file.groups == ("realA/one", "realB/two")
     assert by_file.test is not None

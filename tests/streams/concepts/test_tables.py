@@ -35,10 +35,11 @@ def test_with_a_time_the_past_is_trained_on():
     assert [task.name for task in stream.tasks] == ["b", "a"]
     # b has rows 1, 3, .., 19 in this order (anomalies 7, 17); a's go back in time: 18, 16, .., 0 (16 and 6).
     assert loads(stream, stream.tasks[0].train) == [1, 3, 5, 9, 11]
-    assert loads(stream, stream.tasks[0].test) == [13, 15, 17, 19]
+    assert loads(stream, stream.tasks[0].test) == [7, 13, 15, 17, 19]
     assert loads(stream, stream.tasks[1].train) == [18, 14, 12, 10, 8]
-    assert loads(stream, stream.tasks[1].test) == [6, 4, 2, 0]
-    assert stream.test_of(1)[1].tolist() == [1, 0, 0, 0]
+    assert loads(stream, stream.tasks[1].test) == [16, 6, 4, 2, 0]
+    assert stream.test_of(1)[1].tolist() == [1, 1, 0, 0, 0]
+    assert "2 of 4 anomalies lie in the training period: they are tested with the others" in stream.notes
     assert stream.input_shape == (2,)
 
 
@@ -143,7 +144,9 @@ def changed(**columns):
         (table(), {"order": ["a", "c"]}, "order names concepts of table; 'c'"),
         (table(), {"batch": 100}, "batch = 100 is more than the whole stream"),
         (table(), {"concepts": "folders"}, "The concepts of a table are a column or clusters"),
-        (table(), {"window": 3}, "rows are samples as they are"),
+        (table(), {"window": 7}, "the longest stretch of table without a break .* has 6. Give a smaller window"),
+        (table(), {"window": 2, "time_column": None, "features": ["load"]}, "name the column that tells them apart"),
+        (changed(when=["2020-01-01"] * 19 + ["soon"]), {}, "got 'soon' in row 20"),
         ([[1, 2]], {}, "A table is a pandas DataFrame or the path"),
     ],
 )
@@ -183,3 +186,37 @@ def test_bad_files(tmp_path):
             stream_from_table(tmp_path / name)
     with pytest.raises(UsageError, match=r"There is no file absent\.csv"):
         make_stream("absent.csv")
+
+
+def test_windows_stay_inside_concepts_and_on_one_side_of_the_border() -> None:
+    stream = make(window=3, window_label="any", features=["load"])
+    rows = [stream.data.x_train[task.train].astype(int).tolist() for task in stream.tasks]
+    # b: rows 1 .. 11 are trained on; 7 is an anomaly, so the three windows that hold it are tested.
+    assert rows[0] == [[5, 3, 1]]
+    tested = stream.data.x_test[stream.tasks[0].test].astype(int).tolist()
+    assert tested == [[7, 5, 3], [9, 7, 5], [11, 9, 7], [17, 15, 13], [19, 17, 15]]
+    assert stream.test_of(0)[1].tolist() == [1, 1, 1, 1, 1]
+    assert "a sample is a window of 3 rows, one every 1; its label: any" in stream.notes
+
+
+def test_a_training_window_with_an_anomaly_inside_is_not_normal() -> None:
+    stream = make(window=3, window_label="last", features=["load"])
+    rows = stream.data.x_train[stream.tasks[0].train].astype(int).tolist()
+    assert rows == [[5, 3, 1]]  # [9, 7, 5] and [11, 9, 7] hold 7
+    tested = stream.data.x_test[stream.tasks[0].test].astype(int).tolist()
+    assert tested == [[7, 5, 3], [17, 15, 13], [19, 17, 15]]
+    assert any("4 training windows hold an anomaly, are not labelled one" in note for note in stream.notes)
+
+
+def test_a_stride_and_a_share() -> None:
+    every = make(window=2, window_label=1.0, features=["load"])
+    some = make(window=2, window_label=1.0, stride=2, features=["load"])
+    assert sum(len(task.test) for task in some.tasks) < sum(len(task.test) for task in every.tasks)
+    assert every.test_of(0)[1].sum() == 0  # no two anomalies follow each other
+
+
+def test_series_that_stand_mixed_in_one_table() -> None:
+    frame = table().assign(plant="one", site=["a", "b"] * 10)
+    stream = make(frame, time_column=None, window=2, series_column="site", features=["load"])
+    for part in (stream.tasks[0].train, stream.tasks[0].test):
+        assert {int(row[0] - row[1]) for row in stream.data.x_train[part]} == {2}

@@ -2,7 +2,8 @@
 
 from recollect.streams.concepts.build import concept_stream, stream_from_concepts
 from recollect.streams.concepts.concepts import Concepts, concepts_from_arrays, concepts_from_parts
-from recollect.streams.concepts.generate import Rows, concepts_of_rows
+from recollect.streams.concepts.generate import concepts_of_rows
+from recollect.streams.concepts.rows import Rows
 from recollect.streams.concepts.spec import ConceptSpec, SourceSpec, concept_options
 from recollect.streams.concepts.tables import stream_from_table
 

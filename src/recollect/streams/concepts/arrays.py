@@ -9,7 +9,7 @@ from typing import Any
 from recollect.errors import UsageError
 from recollect.streams.concepts.checks import checked_features, checked_labels, there_are
 from recollect.streams.concepts.concepts import Concepts, concepts_from_parts
-from recollect.streams.concepts.generate import Rows
+from recollect.streams.concepts.rows import Rows
 from recollect.streams.npz import npz_names, read_npz
 
 _FIRST = "c0_train_data"

@@ -84,8 +84,9 @@ def attach(anomalies: Points, centres: Points, how: str, name: str) -> Index:
     array([0, 0, 1])
     """
     k = len(centres)
-    if how == "nearest":
-        return nearest_rows(anomalies, centres)
+    if how in ("nearest", "spread"):
+        where = nearest_rows(anomalies, centres)
+        return where if how == "nearest" else _spread(anomalies, centres, where)
     if how == "random":
         where = np.empty(len(anomalies), dtype=np.int64)
         for c, share in enumerate(np.array_split(permutation(len(anomalies), DEAL_SEED), k)):
@@ -103,3 +104,29 @@ def attach(anomalies: Points, centres: Points, how: str, name: str) -> Index:
         taken[int(distances.argmin())] = c
     concept_of: Index = taken[member]
     return concept_of
+
+
+def _spread(anomalies: Points, centres: Points, where: Index) -> Index:
+    """The nearest centre, but a centre without any takes those nearest to it from others that have enough.
+
+    It takes a quarter of an equal share, at least one; a concept that gives keeps more than it gives to one other.
+
+    >>> points, centres = np.array([[1.0], [2], [3], [4], [9]]), np.array([[0.0], [8], [20]])
+    >>> _spread(points, centres, nearest_rows(points, centres))
+    array([0, 0, 0, 2, 1])
+    >>> _spread(points[:4], centres[:2], np.zeros(4, dtype=np.int64))
+    array([0, 0, 0, 1])
+    """
+    made, k = where.copy(), len(centres)
+    share = max(1, len(anomalies) // (4 * k))
+    left = np.bincount(where, minlength=k)
+    for c in np.flatnonzero(left == 0):
+        distances = ((anomalies - centres[c]) ** 2).sum(axis=1)
+        for place in np.argsort(distances, kind="stable"):
+            if left[c] == share:
+                break
+            if made[place] == where[place] and left[where[place]] > share:
+                left[where[place]] -= 1
+                left[c] += 1
+                made[place] = c
+    return made

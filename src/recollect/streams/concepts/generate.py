@@ -8,44 +8,19 @@ normal rows out at random in equal parts and give each part one kind: what chang
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.concepts.checks import checked_names
 from recollect.streams.concepts.clusters import attach, cluster, nearest_rows, unit_range
 from recollect.streams.concepts.concepts import Concepts, Index
+from recollect.streams.concepts.rows import Mask, Rows
 from recollect.streams.concepts.spec import SourceSpec
 from recollect.streams.order import permutation
 
 SHARE_SEED = 20230906
 TEST_FRACTION = 0.4
 N_CONCEPTS = 5
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Rows:
-    """Labelled rows of a source, before they are concepts.
-
-    `test` says which are test rows, where the source does; `fixed` that nothing else may split them, because
-    they are in the order of time. `group` is the place in `groups` of a row's concept, file or kind of attack;
-    -1 where a row has none.
-    """
-
-    name: str
-    x: NDArray[Any]
-    y: Index
-    test: Mask | None = None
-    fixed: bool = False
-    group: Index | None = None
-    groups: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") -> Concepts:
@@ -57,15 +32,16 @@ def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") ->
     ((array([0, 2]), array([3])), (array([1]), array([4, 5])))
     """
     how = spec.concepts or default
-    if how != "clusters" and (spec.n_concepts or spec.per_concept or spec.anomalies != "nearest"):
+    if how != "clusters" and (spec.n_concepts or spec.per_concept or spec.anomalies != "spread"):
         raise UsageError(f"n_concepts, per_concept and anomalies belong to concepts = clusters; here it is {how}.")
     if rows.fixed and spec.per_concept:
         raise UsageError(f"per_concept chooses among rows without an order; those of {rows.name} are in time.")
     test = rows.test if rows.fixed or (spec.test_fraction is None and spec.per_concept is None) else None
     # Anomalies of the training part are of use only where training may hold anomalies.
     used = np.ones(len(rows.y), dtype=bool) if test is None else (rows.y == 0) | test | spec.contaminated
+    said: tuple[str, ...] = ()
     if how == "clusters":
-        names, where = _clusters(rows, spec, used, test)
+        names, where, said = _clusters(rows, spec, used, test)
     elif how == "families":
         names, where = _families(rows, used, test)
     else:
@@ -75,7 +51,10 @@ def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") ->
     trained = ~test & ((rows.y == 0) | spec.contaminated)
     train = tuple(np.flatnonzero((where == k) & trained) for k in range(len(names)))
     tested = tuple(_with_share(np.flatnonzero((where == k) & test), rows.y, spec, k) for k in range(len(names)))
-    x, notes = rows.x, rows.notes
+    x, notes = rows.x, (*rows.notes, *said)
+    unused = int(np.count_nonzero((rows.y == 1) & ~test & (where >= 0) & ~trained)) + int((~used & (rows.y == 1)).sum())
+    if unused:
+        notes = (*notes, f"{unused:,} anomalies of the training part are neither trained on nor tested")
     if spec.unit_range:
         x = unit_range(x, (where >= 0) & ~test & (rows.y == 0))
         notes = (*notes, "features brought to 0 .. 1 by their range over all normal training rows")
@@ -93,8 +72,10 @@ def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") ->
     )
 
 
-def _clusters(rows: Rows, spec: SourceSpec, used: Mask, test: Mask | None) -> tuple[tuple[str, ...], Index]:
-    """Normal rows by the nearest centre, the largest cluster first; anomalies as the spec says."""
+def _clusters(
+    rows: Rows, spec: SourceSpec, used: Mask, test: Mask | None
+) -> tuple[tuple[str, ...], Index, tuple[str, ...]]:
+    """Normal rows by the nearest centre, the largest cluster first; anomalies as the spec says, and what was done."""
     k = spec.n_concepts or N_CONCEPTS
     normal = rows.y == 0
     learned = normal if test is None else normal & ~test
@@ -108,9 +89,17 @@ def _clusters(rows: Rows, spec: SourceSpec, used: Mask, test: Mask | None) -> tu
             far = np.argsort(((points[mine] - centres[c]) ** 2).sum(axis=1), kind="stable")[spec.per_concept :]
             where[mine[far]] = -1
     anomalies = np.flatnonzero(~normal & used)
-    if len(anomalies):
-        where[anomalies] = attach(points[anomalies], centres, spec.anomalies, rows.name)
-    return tuple(f"cluster {c}" for c in range(k)), where
+    names = tuple(f"cluster {c}" for c in range(k))
+    if not len(anomalies):
+        return names, where, ()
+    where[anomalies] = attach(points[anomalies], centres, spec.anomalies, rows.name)
+    if spec.anomalies != "spread":
+        return names, where, ()
+    nearest = np.bincount(nearest_rows(points[anomalies], centres), minlength=k)
+    given = np.bincount(where[anomalies], minlength=k)
+    moved = [f"{names[c]} ({given[c]:,})" for c in range(k) if not nearest[c] and given[c]]
+    said = f"no anomaly is nearest to {', '.join(moved)}: so many of those nearest to its centre were given to it"
+    return names, where, (said,) if moved else ()
 
 
 def _families(rows: Rows, used: Mask, test: Mask | None) -> tuple[tuple[str, ...], Index]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.concepts.checks import checked_labels
-from recollect.streams.concepts.generate import Rows
+from recollect.streams.concepts.rows import Rows
 from recollect.streams.concepts.tables import numbers, read_csv
 from recollect.streams.locate import present
 

@@ -17,8 +17,9 @@ from recollect.streams.catalogue import published
 from recollect.streams.concepts.arrays import adbench_files, is_pyclad, read_adbench, read_pyclad
 from recollect.streams.concepts.build import build
 from recollect.streams.concepts.concepts import Concepts
-from recollect.streams.concepts.generate import Rows, concepts_of_rows
+from recollect.streams.concepts.generate import concepts_of_rows
 from recollect.streams.concepts.intrusion import UNSW_TEST, read_nsl_kdd, read_unsw_nb15
+from recollect.streams.concepts.rows import Rows
 from recollect.streams.concepts.series import read_nab, read_skab
 from recollect.streams.concepts.spec import SCENARIOS, SourceSpec, concept_options, read_options
 from recollect.streams.concepts.tables import concepts_from_table
@@ -28,6 +29,8 @@ from recollect.streams.spec import Spec
 from recollect.streams.stream import Stream
 
 ADBENCH = "adbench:"
+# Another number where the readers give other rows of the same files: what is kept of older ones is then made anew.
+_READERS = 2
 _MAKING = ("concepts", "test_fraction", "anomaly_share", "contaminated", "unit_range", "n_concepts", "anomalies")
 
 
@@ -48,8 +51,8 @@ SOURCES: dict[str, Source] = {
     "unsw-nb15": Source(
         lambda folder, _: read_unsw_nb15(folder), ("clusters", "families"), (*_MAKING, "per_concept"), unit_range=True
     ),
-    "skab": Source(read_skab, ("folders", "files", "clusters"), (*_MAKING, "window")),
-    "nab": Source(read_nab, ("folders", "files", "clusters"), (*_MAKING, "window")),
+    "skab": Source(read_skab, ("folders", "files", "clusters"), (*_MAKING, "window", "stride", "window_label")),
+    "nab": Source(read_nab, ("folders", "files", "clusters"), (*_MAKING, "window", "stride", "window_label")),
 }
 PYCLAD = "pyclad-nsl-kdd"
 
@@ -122,7 +125,7 @@ def _kept(name: str, entry: Published, folder: Path, chosen: Source, spec: Sourc
 
     files = _files(name, entry, folder)
     title = name.replace(":", "-")
-    found = decoded(f"{title}-concepts", content_key(folder, files, name, repr(spec)), make)
+    found = decoded(f"{title}-concepts", content_key(folder, files, _READERS, name, repr(spec)), make)
     arrays, facts = found.arrays, found.facts
     ranks = range(len(facts["names"]))
     return Concepts(

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.concepts.checks import checked_labels
-from recollect.streams.concepts.generate import Mask, Rows
+from recollect.streams.concepts.rows import Mask, Rows
 from recollect.streams.concepts.spec import SourceSpec
 from recollect.streams.concepts.tables import numbers, read_csv
+from recollect.streams.concepts.windows import Windows, windowed
 
 SKAB_FOLDERS = ("valve1", "valve2", "other")
 SKAB_TRAIN = 400
@@ -81,43 +82,32 @@ def read_nab(folder: Path, spec: SourceSpec) -> Rows:
     return _rows("nab", found, ["value"], spec, spec.window or NAB_WINDOW)
 
 
-def lagged(x: NDArray[Any], window: int) -> NDArray[Any]:
-    """Each row with those before it, the newest first; the first row that has all of them comes first.
-
-    >>> lagged(np.array([[1], [2], [3], [4]]), 3).tolist()
-    [[3, 2, 1], [4, 3, 2]]
-    """
-    n = len(x) - window + 1
-    return np.concatenate([x[window - 1 - lag : window - 1 - lag + n] for lag in range(window)], axis=1)
-
-
 def _rows(name: str, found: Sequence[_Series], columns: Sequence[str], spec: SourceSpec, window: int) -> Rows:
     if not found:
         raise UsageError(f"No labelled series of {name} were found in the folder. Unpack it again.")
     by_file = spec.concepts == "files"
     groups = tuple(dict.fromkeys(_concept(series, by_file) for series in found))
-    x, y, test, group = [], [], [], []
     for series in found:
         if len(series.y) < window + 1 or series.n_train < window:
             raise UsageError(
                 f"window = {window} rows make a sample; {series.folder}/{series.file} has {len(series.y)} rows,"
                 f" of which {series.n_train} are for training. Give a smaller window."
             )
-        x.append(lagged(series.x, window))
-        y.append(series.y[window - 1 :])
-        test.append(np.arange(window - 1, len(series.y)) >= series.n_train)
-        group.append(np.full(len(y[-1]), groups.index(_concept(series, by_file)), dtype=np.int64))
-    lags = [f"{column} -{lag}" if lag else column for lag in range(window) for column in columns]
-    return Rows(
+    lengths = [len(series.y) for series in found]
+    rows = Rows(
         name=name,
-        x=np.concatenate(x),
-        y=np.concatenate(y),
-        test=np.concatenate(test),
+        x=np.concatenate([series.x for series in found]),
+        y=np.concatenate([series.y for series in found]),
+        test=np.concatenate([np.arange(len(series.y)) >= series.n_train for series in found]),
         fixed=True,
-        group=np.concatenate(group),
+        group=np.repeat([groups.index(_concept(series, by_file)) for series in found], lengths),
         groups=groups,
-        columns=tuple(lags),
+        series=np.repeat(np.arange(len(found)), lengths),
+        columns=tuple(columns),
     )
+    if window == 1 and spec.stride == 1:
+        return rows
+    return windowed(rows, Windows(window, spec.stride, spec.window_label), keep_mixed=spec.contaminated)
 
 
 def _concept(series: _Series, by_file: bool) -> str:

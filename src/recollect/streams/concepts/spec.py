@@ -16,7 +16,8 @@ from recollect.streams.spec import at_least_one, plain
 SCENARIOS = ("concept-aware", "concept-incremental", "concept-agnostic")
 ORDERS = ("natural", "random", "similarity")
 CONCEPTS = ("clusters", "families", "column", "folders", "files")
-ANOMALIES = ("nearest", "closest", "shuffled", "random")
+ANOMALIES = ("spread", "nearest", "closest", "shuffled", "random")
+WINDOW_LABELS = ("last", "any")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +94,11 @@ class SourceSpec:
     concepts : clusters of the normal rows (k-means); families, one kind of attack each; column, a column says
         it; folders or files. None is the source's own way.
     n_concepts : how many clusters; 5 if not given.
-    anomalies : which cluster an anomaly belongs to: "nearest", the one whose centre is nearest; "closest", the
-        anomalies are clustered too and each concept takes the nearest group left; "shuffled", such groups are
-        dealt out at random; "random", the anomalies themselves are. The last three are those of Faber et
-        al. 2024 (CC, CR and R).
+    anomalies : which cluster an anomaly belongs to: "nearest", the one whose centre is nearest; "spread", the same,
+        but a cluster that would have none takes some of those nearest to its centre, so that every concept can be
+        scored; "closest", the anomalies are clustered too and each concept takes the nearest group left; "shuffled",
+        such groups are dealt out at random; "random", the anomalies themselves are. The last three are those of Faber
+        et al. 2024 (CC, CR and R).
     per_concept : of each cluster only the so many normal rows nearest its centre. The source's own training
         and test rows are then split anew, as with test_fraction.
     test_fraction : which part of a concept's normal rows is for testing, with all its anomalies. None is the
@@ -105,9 +107,13 @@ class SourceSpec:
     contaminated : training rows keep their anomalies. By default only normal rows are trained on.
     unit_range : every feature brought to 0 .. 1 by its range over all normal training rows, those of later
         concepts too, like a sensor whose range is known. None is the source's own way.
-    window : for series: how many rows, up to and including the current one, make a sample.
-    concept_column, label_column, time_column, split_column, features : for tables: the columns that hold the
-        concept, the label (0 normal, 1 anomaly), the time and "train" or "test"; the columns that are features.
+    window, stride, window_label : for series and tables in the order of time: how many rows, up to and including the
+        current one, make a sample; one sample every so many rows; and whether it is an anomaly: "last" (the newest
+        row is), "any" (one row is), or a number (at least this part of its rows are). No window crosses a concept, a
+        series, or the border between training and test.
+    concept_column, label_column, time_column, split_column, series_column, features : for tables: the columns that
+        hold the concept, the label (0 normal, 1 anomaly), the time, "train" or "test", and the series where several
+        stand in one table; the columns that are features.
 
     >>> SourceSpec(concepts="clusters", n_concepts=0)
     Traceback (most recent call last):
@@ -117,21 +123,30 @@ class SourceSpec:
 
     concepts: str | None = option(None, choices=CONCEPTS)
     n_concepts: int | None = option(None, kind="int", low=1)
-    anomalies: str = option("nearest", choices=ANOMALIES)
+    anomalies: str = option("spread", choices=ANOMALIES)
     per_concept: int | None = option(None, kind="int", low=1)
     test_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
     anomaly_share: float | None = option(None, kind="float", low=0, high=1, between=True)
     contaminated: bool = option(False)
     unit_range: bool | None = option(None, kind="bool")
     window: int | None = option(None, kind="int", low=1)
+    stride: int = option(1, low=1)
+    window_label: str | float = "last"
     concept_column: str = option("concept", kind="column", optional=True)
     label_column: str = option("label", kind="column", optional=True)
     time_column: str | None = option(None, kind="column")
     split_column: str | None = option(None, kind="column")
+    series_column: str | None = option(None, kind="column")
     features: tuple[str, ...] | None = option(None, kind="names")
 
     def __post_init__(self) -> None:
         check(self)
+        rule = self.window_label
+        is_part = isinstance(rule, int | float) and not isinstance(rule, bool) and 0 < rule <= 1
+        if not (is_part or rule in WINDOW_LABELS):
+            raise UsageError(
+                f"window_label is {' or '.join(WINDOW_LABELS)}, or a part above 0, at most 1; got {rule!r}."
+            )
 
 
 def concept_options() -> list[str]:

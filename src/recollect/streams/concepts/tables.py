@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +16,10 @@ from recollect.errors import MissingExtra, UsageError
 from recollect.streams.concepts.build import build
 from recollect.streams.concepts.checks import checked_features, checked_labels, there_are
 from recollect.streams.concepts.concepts import Concepts
-from recollect.streams.concepts.generate import TEST_FRACTION, Rows, concepts_of_rows
+from recollect.streams.concepts.generate import TEST_FRACTION, concepts_of_rows
+from recollect.streams.concepts.rows import Rows
 from recollect.streams.concepts.spec import SourceSpec, read_options
+from recollect.streams.concepts.windows import Windows, windowed
 from recollect.streams.npz import in_small_letters, read_npz
 from recollect.streams.stream import Stream
 
@@ -27,8 +30,8 @@ def stream_from_table(table: Any, *, name: str | None = None, **options: Any) ->
     The columns are named by `concept_column` (needed unless concepts = "clusters"), `label_column`,
     `time_column`, `split_column` and `features` (all others, if not given). Training rows are the normal ones,
     unless `contaminated`. Where `split_column` does not say "train" or "test", `test_fraction` (0.4) of each
-    concept's normal rows is tested, with all its anomalies: the last rows where there is a time, else a fixed
-    draw. With a time the rows of a concept are in its order, and concepts by when they begin; without, as they
+    concept's normal rows is tested, with all its anomalies: the last rows where there is a time or a window, else a
+    fixed draw. With a time the rows of a concept are in its order, and concepts by when they begin; without, as they
     stand. An `.npz` file holds X, and y and the concept as arrays. The other options are those of `ConceptSpec`
     and `SourceSpec`.
 
@@ -44,8 +47,8 @@ def stream_from_table(table: Any, *, name: str | None = None, **options: Any) ->
 
 def concepts_from_table(table: Any, spec: SourceSpec, name: str | None = None) -> Concepts:
     """The concepts of a table (see `stream_from_table`)."""
-    if spec.window is not None or spec.concepts in ("folders", "files", "families"):
-        raise UsageError("The concepts of a table are a column or clusters, and its rows are samples as they are.")
+    if spec.concepts in ("folders", "files", "families"):
+        raise UsageError(f"The concepts of a table are a column or clusters; got concepts = {spec.concepts}.")
     if isinstance(table, str | Path):
         name = Path(table).stem if name is None else name
         table = _frame_of_npz(Path(table), spec) if str(table).endswith(".npz") else read_csv(table)
@@ -93,6 +96,7 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
         "label_column": spec.label_column,
         "time_column": spec.time_column,
         "split_column": spec.split_column,
+        "series_column": spec.series_column,
     }
     known = [str(column) for column in table.columns]
     asked = [(f"{option} =", column) for option, column in special.items() if column is not None]
@@ -109,16 +113,40 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
         table = table.iloc[np.argsort(_time(table[spec.time_column], name), kind="stable")]
     x = numbers(table, features, name)
     y = checked_labels(table[spec.label_column].to_numpy(), len(x), f"the column {spec.label_column!r} of {name}")
-    groups: tuple[str, ...] = ()
-    group = test = None
-    if by_column:
-        group, groups = _coded(table[spec.concept_column], name)
-    if spec.split_column is not None:
-        test = _split(table[spec.split_column], name)
-    elif spec.time_column is not None and by_column and group is not None:
-        test = _last(group, len(groups), TEST_FRACTION if spec.test_fraction is None else spec.test_fraction)
-    fixed = test is not None
-    return Rows(name=name, x=x, y=y, test=test, fixed=fixed, group=group, groups=groups, columns=tuple(features))
+    group, groups = _coded(table[spec.concept_column], name) if by_column else (None, ())
+    series = None if spec.series_column is None else _coded(table[spec.series_column], name)[0]
+    test = None if spec.split_column is None else _split(table[spec.split_column], name)
+    in_time = spec.split_column is None and (spec.window is not None or (spec.time_column is not None and by_column))
+    if in_time:
+        # Of rows in time the last part of each concept (or series) is tested.
+        pieces = group if group is not None else series if series is not None else np.zeros(len(y), dtype=np.int64)
+        test = _last(pieces, TEST_FRACTION if spec.test_fraction is None else spec.test_fraction)
+    made = Rows(
+        name=name,
+        x=x,
+        y=y,
+        test=test,
+        fixed=test is not None,
+        group=group,
+        groups=groups,
+        series=series,
+        columns=tuple(features),
+    )
+    if spec.window is not None:
+        made = windowed(made, Windows(spec.window, spec.stride, spec.window_label), keep_mixed=spec.contaminated)
+    return _tested_too(made) if in_time and not spec.contaminated else made
+
+
+def _tested_too(rows: Rows) -> Rows:
+    """Anomalies of the training period are tested with the later ones: nothing could be learned from them."""
+    early = (rows.y == 1) & ~(np.zeros(len(rows.y), bool) if rows.test is None else rows.test)
+    if rows.test is None or not early.any():
+        return rows
+    note = (
+        f"{int(early.sum()):,} of {int((rows.y == 1).sum()):,} anomalies lie in the training period: they are tested"
+        " with the others"
+    )
+    return replace(rows, test=rows.test | early, notes=(*rows.notes, note))
 
 
 def _coded(column: Any, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -143,10 +171,10 @@ def _split(column: Any, name: str) -> NDArray[np.bool_]:
     return np.asarray(values == "test")
 
 
-def _last(group: NDArray[np.int64], n_groups: int, fraction: float) -> NDArray[np.bool_]:
+def _last(group: NDArray[np.int64], fraction: float) -> NDArray[np.bool_]:
     """The last part of each group's rows."""
     test = np.zeros(len(group), dtype=bool)
-    for k in range(n_groups):
+    for k in range(int(group.max()) + 1):
         mine = np.flatnonzero(group == k)
         test[mine[len(mine) - round(fraction * len(mine)) :]] = True
     return test
@@ -159,9 +187,12 @@ def _time(column: Any, name: str) -> NDArray[Any]:
                 warnings.simplefilter("error")  # pandas guesses row by row where it finds no common form
                 column = _pandas().to_datetime(column)
         except (ValueError, TypeError, UserWarning):
+            parsed = _pandas().to_datetime(column, errors="coerce", format="mixed")
+            strange = column[parsed.isna()] if parsed.isna().any() else column
+            line = int(np.flatnonzero(column.index == strange.index[0])[0]) + 1
             raise UsageError(
                 f"{column.name!r} of {name} is a time: numbers, or dates of one form such as 2020-03-09 10:34:33; got"
-                f" {column.iloc[0]!r}."
+                f" {strange.iloc[0]!r} in row {line}."
             ) from None
     if column.isna().any():
         raise UsageError(f"Every row has a time; {column.isna().sum():,} rows of {name} have none in {column.name!r}.")
@@ -185,7 +216,7 @@ def _frame_of_npz(path: Path, spec: SourceSpec) -> Any:
             " concepts of the normal rows."
         )
     frame = _pandas().DataFrame({str(k): column for k, column in enumerate(x.T)})
-    wanted = (spec.concept_column, spec.label_column, spec.time_column, spec.split_column)
+    wanted = (spec.concept_column, spec.label_column, spec.time_column, spec.split_column, spec.series_column)
     return frame.assign(**{key: value for key, value in single.items() if key in wanted})
 
 
