@@ -125,11 +125,11 @@ def killed_after(rows: int, jobs: Sequence[Job]) -> None:
 def test_one_that_fails_leaves_the_others(tmp_path: Path, together: list[bytes]) -> None:
     jobs = jobs_of(tmp_path)
     jobs[1].folder.mkdir(parents=True)
-    (jobs[1].folder / "config.json").write_text("{}")
+    (jobs[1].folder / "rows.jsonl").write_text("{}")
     said: list[tuple[str, str]] = []
     run_bundle(jobs, lambda job, report: said.append((job.name, report.kind)))
     assert [name for name, kind in said if kind == "failed"] == [jobs[1].name]
-    assert "another configuration" in (jobs[1].folder / "error.txt").read_text()
+    assert "has a rows.jsonl but no run.json" in (jobs[1].folder / "error.txt").read_text()
     assert rows_of([jobs[0], jobs[2]]) == [together[0], together[2]]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.experiments.file import parse
-from recollect.experiments.grid import build_stream, grid, is_finished, refuse_changed, write_config
+from recollect.experiments.grid import build_stream, grid
 from recollect.experiments.running import cost_table
 
 TEXT = "{name: demo, streams: [{name: digits, tasks: 5}], learners: [random, {er: {memory: 9}}], seeds: 2}"
@@ -66,30 +64,6 @@ def test_a_learner_or_a_target_that_is_not_for_the_stream_is_found_before_anythi
         grid(parse(TEXT.replace("random", "naive")), tmp_path)
     with pytest.raises(UsageError, match="classification asks for classes"):
         grid(parse(TEXT[:-1] + ", target: f1}"), tmp_path)
-
-
-def test_a_changed_configuration_is_named(tmp_path: Path) -> None:
-    job = grid(parse(TEXT), tmp_path)[1]
-    refuse_changed(job)
-    write_config(job)
-    refuse_changed(job)
-    with pytest.raises(UsageError, match=r"learner\.options\.memory was 9 and is 10 now\. Nothing was changed"):
-        refuse_changed(replace(job, learner_options={"memory": 10}))
-    with pytest.raises(UsageError, match=r"stream\.options\.batch is 64 and was not given then"):
-        refuse_changed(replace(job, stream_options={"tasks": 5, "batch": 64}))
-    (job.folder / "config.json").write_text("{")
-    with pytest.raises(UsageError, match="cannot be read"):
-        refuse_changed(job)
-
-
-def test_finished_is_seen_in_the_header(tmp_path: Path) -> None:
-    job = grid(parse(TEXT), tmp_path)[0]
-    assert not is_finished(job)
-    job.folder.mkdir(parents=True)
-    (job.folder / "run.json").write_text(json.dumps({"status": "finished"}))
-    assert is_finished(job)
-    (job.folder / "run.json").write_text("{")
-    assert not is_finished(job)
 
 
 def test_labels_that_give_one_folder_are_refused(tmp_path: Path) -> None:

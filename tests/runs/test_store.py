@@ -148,10 +148,10 @@ def test_a_broken_header_is_a_usage_error_that_names_the_file(folder, text):
     ("change", "what"),
     [
         ({"learner": "gdumb"}, "learner"),
-        ({"learner_config": {"memory": 3}}, "configuration"),
+        ({"learner_config": {"memory": 3}}, "the option memory was"),
         ({"seed": 1}, "seed"),
         ({"stream": "other"}, "stream"),
-        ({"tasks": (Task("a"),)}, "fingerprint"),
+        ({"tasks": (Task("a"),)}, "tasks and has 1 now"),
         ({"metric": "F1"}, "metric"),
         ({"plan": Plan(columns="seen")}, "plan"),
     ],

@@ -32,27 +32,32 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the runs and their cost in samples, and do nothing.")
     ] = False,
+    anew: Annotated[
+        bool,
+        typer.Option("--anew", help="Start every run over; what is there is moved to the folder .before beside it."),
+    ] = False,
 ) -> None:
     """Run an experiment: learners x streams x seeds, each in a folder of its own, on worker processes.
 
     The same command again goes on where it was: a finished run is left alone, one that was killed goes on
-    from its last row and ends bit for bit as if nothing had happened. Ctrl-C at any time. A run that fails is
-    listed at the end, with its traceback in its folder, and the others go on; the exit code is then 1.
+    from its last row and ends bit for bit as if nothing had happened. Ctrl-C at any time. A folder that holds
+    a run with other options, data or code is refused, with what differs; --anew starts over. A run that fails
+    is listed at the end, with its traceback in its folder, and the others go on; the exit code is then 1.
 
     Example: recollect run experiment.yaml -o results --workers 4
     """
     from recollect.experiments.file import read
-    from recollect.experiments.grid import grid
-    from recollect.experiments.running import cost_table, run_experiment
+    from recollect.experiments.running import dry_run as look
+    from recollect.experiments.running import run_experiment
 
     if workers is not None and workers < 1:
         raise UsageError(f"--workers takes at least 1; got {workers}.")
     asked = read(experiment)
     if dry_run:
-        typer.echo(cost_table(grid(asked, out, data)))
+        typer.echo(look(asked, out, data, anew=anew))
         return
     try:
-        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray)
+        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray, anew=anew)
     except KeyboardInterrupt:
         typer.echo("interrupted; the same command goes on from the last finished rows", err=True)
         raise typer.Exit(130) from None

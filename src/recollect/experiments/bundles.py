@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recollect.errors import RecollectError
-from recollect.experiments.grid import Job, build_stream
+from recollect.experiments.grid import Job
 
 Bundle = tuple[Job, ...]
 
@@ -24,7 +23,7 @@ def bundles(jobs: Sequence[Job], workers: int) -> list[Bundle]:
         kinds.setdefault(_kind(job), []).append(job)
     made: list[Bundle] = []
     for alike in kinds.values():
-        size = MOST if len(alike) > 1 and _gain(alike[0]) else 1
+        size = MOST if len(alike) > 1 and alike[0].joins else 1
         made += [tuple(alike[low : low + size]) for low in range(0, len(alike), size)]
     while len(made) < workers and any(len(bundle) > 1 for bundle in made):
         largest = max(made, key=len)
@@ -39,16 +38,3 @@ def _kind(job: Job) -> str:
     """Equal for jobs that differ in the seed alone."""
     config = {key: value for key, value in job.config.items() if key != "seed"}
     return repr((job.learner_label, job.stream_label, job.device, job.data, config))
-
-
-def _gain(job: Job) -> bool:
-    from recollect.learners import Setting
-    from recollect.learners.joining import JOINABLE, wins
-
-    if job.learner not in JOINABLE or job.device not in ("auto", "cpu"):
-        return False
-    try:
-        setting = Setting.of(build_stream(job.stream, job.stream_options, job.seed, job.data))
-        return wins(job.learner, job.learner_options, setting)
-    except RecollectError:  # the run itself will say so, and be listed as failed
-        return False

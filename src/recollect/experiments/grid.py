@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +14,22 @@ from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, Stre
 from recollect.problems import problem_of
 from recollect.protocol import spread
 from recollect.protocol.loop import examiner_of
-from recollect.runs.files import folder_name, make_folder, write_atomic
-from recollect.runs.reading import HEADER, read_regular
+from recollect.runs.files import folder_name
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
 
 if TYPE_CHECKING:
     from recollect.streams.stream import Stream
 
-CONFIG = "config.json"
+_KEPT = 4
 
 
 @dataclass(frozen=True)
 class Job:
     """One run of an experiment: plain data, so that it can be sent to a worker process.
 
-    `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score.
+    `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score. `joins`
+    says that its seeds are trained faster together.
     """
 
     experiment: str
@@ -50,6 +51,7 @@ class Job:
     tasks: int = 0
     word: str = "task"
     metric: str = "accuracy"
+    joins: bool = False
 
     @property
     def name(self) -> str:
@@ -58,7 +60,7 @@ class Job:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What decides the result, as the run folder keeps it to refuse a changed experiment."""
+        """What the experiment file says of it, in plain values."""
         learner = {"name": self.learner, "options": dict(self.learner_options)}
         stream = {"name": self.stream, "options": dict(self.stream_options)}
         decides = {"learner": learner, "stream": stream, "seed": self.seed, "plan": asdict(self.plan)}
@@ -68,34 +70,44 @@ class Job:
         return made
 
 
-@dataclass
-class _Sizes:
-    """What each stream of the file holds, found once."""
+class Streams:
+    """The streams of an experiment, each made once; the last few are kept, seeds come one after the other."""
 
-    data: Path | None
-    known: dict[str, Stream] = field(default_factory=dict)
+    def __init__(self, data: Path | str | None = None) -> None:
+        self.data = None if data is None else Path(data)
+        self._known: dict[str, Stream] = {}
 
-    def of(self, entry: StreamEntry, seed: int) -> Stream:
-        if entry.label not in self.known:
-            self.known[entry.label] = build_stream(entry.name, entry.options, seed, self.data)
-        return self.known[entry.label]
+    def of(self, name: str, options: Mapping[str, Any], seed: int) -> Stream:
+        """The stream of this name, with these options, for this seed."""
+        key = repr((name, sorted(options.items(), key=repr), seed))
+        if key not in self._known:
+            while len(self._known) >= _KEPT:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = build_stream(name, options, seed, self.data)
+        return self._known[key]
 
 
-def grid(experiment: Experiment, out: Path | str = "runs", data: Path | str | None = None) -> list[Job]:
+def grid(
+    experiment: Experiment,
+    out: Path | str = "runs",
+    data: Path | str | None = None,
+    streams: Streams | None = None,
+) -> list[Job]:
     """All runs of an experiment, seed by seed, so that what is finished first can be compared first."""
     place = Path(out) / folder_name(experiment.name)
     file = next((path for path in (Path(out), place) if path.exists() and not path.is_dir()), None)
     if file is not None:
         raise UsageError(f"The runs go into the folder {place}, and {file} is a file. Give another folder (-o).")
-    sizes = _Sizes(None if data is None else Path(data))
+    known = streams or Streams(data)
+    sizes = {entry.label: known.of(entry.name, entry.options, experiment.seeds[0]) for entry in experiment.streams}
     jobs = [
-        _job(experiment, learner, stream, seed, place, sizes)
+        _job(experiment, learner, entry, seed, place, sizes[entry.label], known.data)
         for seed in experiment.seeds
-        for stream in experiment.streams
+        for entry in experiment.streams
         for learner in experiment.learners
     ]
-    folders = [job.folder for job in jobs]
-    twice = next((folder for folder in folders if folders.count(folder) > 1), None)
+    names = Counter(job.folder for job in jobs)
+    twice = next((folder for folder, count in names.items() if count > 1), None)
     if twice is not None:
         raise UsageError(f"Two runs would have the folder {twice}. Give learners or streams other labels.")
     return jobs
@@ -114,45 +126,18 @@ def build_stream(name: str, options: Mapping[str, Any], seed: int, data: Path | 
         raise UsageError(f"The stream {name!r} cannot be made with {given}: {error}.") from None
 
 
-def refuse_changed(job: Job) -> None:
-    """Raise UsageError if the run folder was begun with another configuration."""
-    place = job.folder / CONFIG
-    try:
-        there = json.loads(read_regular(place))
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{place} cannot be read ({error}). Restore it, or remove the run's folder.") from None
-    difference = _difference(there, job.config)
-    if difference:
-        raise UsageError(
-            f"{job.folder} was begun with another configuration: {difference}. Nothing was changed. Give the"
-            " experiment another name or folder (-o), or remove that run to start it again."
-        )
-
-
-def write_config(job: Job) -> None:
-    """Keep the configuration in the run folder."""
-    make_folder(job.folder)
-    if not (job.folder / CONFIG).exists():
-        write_atomic(job.folder / CONFIG, (json.dumps(job.config, indent=1) + "\n").encode())
-
-
-def is_finished(job: Job) -> bool:
-    """Whether the run is complete, by a look at its header alone."""
-    try:
-        header = json.loads(read_regular(job.folder / HEADER))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and header.get("status") == "finished"
-
-
 def _job(
-    experiment: Experiment, learner: LearnerEntry, entry: StreamEntry, seed: int, place: Path, sizes: _Sizes
+    experiment: Experiment,
+    learner: LearnerEntry,
+    entry: StreamEntry,
+    seed: int,
+    place: Path,
+    stream: Stream,
+    data: Path | None,
 ) -> Job:
-    from recollect.learners import LEARNERS
+    from recollect.learners import LEARNERS, Setting
+    from recollect.learners.joining import wins
 
-    stream = sizes.of(entry, experiment.seeds[0])
     problem = problem_of(stream.problem)
     plan = _plan(learner.plan or experiment.plan, learner, stream.n_sections)
     _refuse_misfits(experiment, learner, stream)
@@ -170,12 +155,13 @@ def _job(
         device=experiment.device,
         folder=place / folder_name(learner.label, entry.label, f"s{seed}"),
         target=experiment.target,
-        data=sizes.data,
+        data=data,
         samples=stream.n_samples,
         test_samples=_test_samples(stream, plan),
         tasks=len(stream.tasks),
         word=problem.task,
         metric=problem.target(experiment.target).name,
+        joins=experiment.device in ("auto", "cpu") and wins(learner.name, learner.options, Setting.of(stream)),
     )
 
 
@@ -215,19 +201,3 @@ def _test_samples(stream: Stream, plan: Plan) -> int:
         + sum(int(sizes[: stream.learned_by(k) + 1].sum()) for k in rows)
         + inside * int(sizes.sum()) // 2
     )
-
-
-def _difference(there: Any, wanted: Any, where: str = "") -> str:
-    """The first place where two configurations differ, in words."""
-    if isinstance(there, dict) and isinstance(wanted, dict):
-        for key in [*there, *(key for key in wanted if key not in there)]:
-            inner = f"{where}.{key}" if where else str(key)
-            if key not in wanted:
-                return f"{inner} was {there[key]!r} and is not given now"
-            if key not in there:
-                return f"{inner} is {wanted[key]!r} and was not given then"
-            found = _difference(there[key], wanted[key], inner)
-            if found:
-                return found
-        return ""
-    return "" if there == wanted else f"{where} was {there!r} and is {wanted!r} now"

@@ -9,10 +9,11 @@ from multiprocessing import get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
+from recollect.errors import UsageError
 from recollect.experiments.bundles import Bundle
 from recollect.experiments.grid import Job
 from recollect.experiments.team import ONE_THREAD, Team, Worker
-from recollect.experiments.worker import Report, serve
+from recollect.experiments.worker import Probe, Report, serve
 
 
 def cores() -> int:
@@ -22,17 +23,42 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_jobs(jobs: Iterable[Job], workers: int, *, together: bool = True) -> Iterator[tuple[Job, Report]]:
+def probed(jobs: Sequence[Job]) -> LocalWorker:
+    """A worker that has made the learner of each of these jobs, one of its seeds; UsageError if one cannot be made.
+
+    It may be given to `run_jobs`: what it has imported need not be imported again.
+    """
+    first = {(job.learner_label, job.stream_label): job for job in reversed(jobs)}
+    worker = LocalWorker()
+    try:
+        worker.pipe.send(Probe(tuple(first.values())))
+        told = worker.receive()
+        if told is not None and told[1].message:
+            raise UsageError(told[1].message)
+    except BaseException:
+        worker.stop(at_once=True)
+        worker.join()
+        raise
+    return worker
+
+
+def run_jobs(
+    jobs: Iterable[Job], workers: int, *, together: bool = True, first: LocalWorker | None = None
+) -> Iterator[tuple[Job, Report]]:
     """Run jobs on worker processes and give every report with its job as it comes.
 
     A job whose worker dies is resumed once by a new one, and reported as failed the second time. Closing the
     generator (Ctrl-C) kills the workers: each run goes on from its last row when it is run again. `together`
-    lets seeds share a worker where that is faster; it changes no result.
+    lets seeds share a worker where that is faster; it changes no result. `first` is a worker that is there already.
     """
-    yield from _LocalTeam(jobs, workers, together=together).run()
+    team = _LocalTeam(jobs, workers, together=together)
+    team.workers += [] if first is None else [first]
+    yield from team.run()
 
 
-class _LocalWorker(Worker):
+class LocalWorker(Worker):
+    """A process of its own, spoken to through a pipe."""
+
     def __init__(self) -> None:
         super().__init__()
         context = get_context("spawn")
@@ -68,11 +94,11 @@ class _LocalWorker(Worker):
         return f"exit code {self.process.exitcode}"
 
 
-class _LocalTeam(Team[_LocalWorker]):
-    def hire(self) -> _LocalWorker:
-        return _LocalWorker()
+class _LocalTeam(Team[LocalWorker]):
+    def hire(self) -> LocalWorker:
+        return LocalWorker()
 
-    def ready(self, busy: Sequence[_LocalWorker]) -> Iterable[_LocalWorker]:
+    def ready(self, busy: Sequence[LocalWorker]) -> Iterable[LocalWorker]:
         telling = wait([worker.pipe for worker in busy])
         return [worker for worker in busy if worker.pipe in telling]
 

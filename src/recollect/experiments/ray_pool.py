@@ -19,8 +19,9 @@ from textwrap import shorten
 from typing import Any
 
 from recollect.errors import MissingExtra, RecollectError, UsageError
+from recollect.experiments.agreement import is_finished
 from recollect.experiments.bundles import Bundle
-from recollect.experiments.grid import Job, is_finished
+from recollect.experiments.grid import Job
 from recollect.experiments.pool import cores, environment
 from recollect.experiments.team import ONE_THREAD, Team, Worker
 from recollect.experiments.worker import Report, run_bundle

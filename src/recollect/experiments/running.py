@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from recollect.experiments.agreement import is_finished, move_away, refuse_changed
 from recollect.experiments.file import Experiment
-from recollect.experiments.grid import Job, grid, is_finished, refuse_changed
-from recollect.experiments.pool import cores, run_jobs
+from recollect.experiments.grid import Job, Streams, grid
+from recollect.experiments.pool import LocalWorker, cores, probed, run_jobs
 from recollect.experiments.progress import Progress
 from recollect.experiments.ray_pool import run_jobs_on_ray
 from recollect.experiments.worker import ERROR
@@ -46,27 +47,33 @@ def run_experiment(
     workers: int | None = None,
     ray: str | None = None,
     live: bool | None = None,
+    anew: bool = False,
 ) -> Outcome:
     """Run or resume an experiment on local worker processes (as many as there are cores), or on Ray.
 
     `ray` is "local" (a Ray started for this experiment and stopped with it) or the address of a cluster whose
     machines share `out`: "auto", "HOST:PORT", "ray://HOST:PORT". Where a run is made changes nothing in it.
     Before anything starts, the data are found and every run folder that exists is compared with the
-    experiment; one that was begun with another configuration is a UsageError, and nothing is touched.
+    experiment; one that holds another run (other options, data or code) is a UsageError, and nothing is touched.
+    `anew` starts every run over; what was there is moved to the folder `.before` beside it.
     """
-    jobs = grid(experiment, out, data)
-    for job in jobs:
-        refuse_changed(job)
-    skipped = [job for job in jobs if is_finished(job)]
+    jobs = checked(experiment, out, data, anew=anew)
+    skipped = [] if anew else [job for job in jobs if is_finished(job)]
+    names = {job.name for job in skipped}
+    todo = [job for job in jobs if job.name not in names]
+    first = probed(todo) if todo else None
+    if anew:
+        for job in jobs:
+            move_away(job)
     for job in skipped:
         for left in job.folder.glob(f"{CHECKPOINT}.*"):  # by a kill after the last header
             left.unlink(missing_ok=True)
-    names = {job.name for job in skipped}
     failures: list[Failure] = []
-    todo = [job for job in jobs if job.name not in names]
-    reports = (
-        run_jobs(todo, cores() if workers is None else workers) if ray is None else run_jobs_on_ray(todo, ray, workers)
-    )
+    if ray is None:
+        reports = run_jobs(todo, cores() if workers is None else workers, first=first)
+    else:
+        dismiss(first)
+        reports = run_jobs_on_ray(todo, ray, workers)
     with Progress(todo, live=live) as progress:
         for job, report in reports:
             progress.hear(job, report)
@@ -74,6 +81,35 @@ def run_experiment(
                 file = job.folder / ERROR
                 failures.append(Failure(job, report.message, file if file.exists() else None))
     return Outcome(tuple(jobs), tuple(skipped), tuple(failures))
+
+
+def checked(
+    experiment: Experiment, out: Path | str = "runs", data: Path | str | None = None, *, anew: bool = False
+) -> list[Job]:
+    """The runs of an experiment, after every look that can be had before anything is run."""
+    streams = Streams(data)
+    jobs = grid(experiment, out, data, streams)
+    if not anew:
+        for job in jobs:
+            refuse_changed(job, streams)
+    return jobs
+
+
+def dry_run(
+    experiment: Experiment, out: Path | str = "runs", data: Path | str | None = None, *, anew: bool = False
+) -> str:
+    """The table of what would be run, after all that can be found wrong has been looked for."""
+    jobs = checked(experiment, out, data, anew=anew)
+    todo = [job for job in jobs if anew or not is_finished(job)]
+    dismiss(probed(todo) if todo else None)
+    return cost_table(jobs)
+
+
+def dismiss(worker: LocalWorker | None) -> None:
+    """Let a worker go that is not needed."""
+    if worker is not None:
+        worker.stop(at_once=False)
+        worker.join()
 
 
 def cost_table(jobs: Sequence[Job]) -> str:

@@ -8,14 +8,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.experiments.grid import Job, build_stream, is_finished, refuse_changed, write_config
+from recollect.experiments.agreement import described, identity_of, is_finished, refuse_changed, stream_of
+from recollect.experiments.grid import Job
 from recollect.protocol import describe, iter_run
 from recollect.protocol.saved import record_failure
 from recollect.runs.files import write_atomic
@@ -44,6 +45,42 @@ class Report:
 Tell = Callable[[Job, Report], None]
 
 
+@dataclass(frozen=True)
+class Probe:
+    """What a worker is asked before anything is run: whether the learners of these jobs can be made."""
+
+    jobs: tuple[Job, ...]
+
+    def misfit(self) -> str:
+        """Why the first that cannot be made cannot, in a sentence; nothing if all can be."""
+        for job in self.jobs:
+            try:
+                make_examiner_and_learner(job)
+            except RecollectError as error:
+                return f"The run {job.name} cannot begin. {error}"
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}"
+                return f"The run {job.name} cannot begin: its learner {job.learner!r} cannot be made ({said})."
+        return ""
+
+
+def make_examiner_and_learner(job: Job) -> None:
+    """Make what a run needs, and forget it."""
+    from recollect.protocol.loop import examiner_of
+
+    stream = stream_of(job)
+    examiner_of(stream, job.target)
+    identity_of(job, stream)
+    new_learner(job, stream)
+
+
+def new_learner(job: Job, stream: Stream) -> Learner:
+    """The learner of a job, as it is before its run."""
+    from recollect.learners import Setting, make_learner
+
+    return make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
+
+
 def run_job(job: Job, report: Callable[[Report], None]) -> None:
     """Run or resume one run; an error is written to `error.txt` in its folder and reported, not raised."""
     run_bundle((job,), lambda _, said: report(said))
@@ -58,12 +95,11 @@ def run_bundle(jobs: Sequence[Job], tell: Tell) -> None:
     made: list[tuple[Job, Stream, Learner]] = []
     for job in jobs:
         try:
-            refuse_changed(job)
             if is_finished(job):
+                refuse_changed(job)
                 _finish(job, tell)
                 continue
-            write_config(job)
-            stream = _stream(job)
+            stream = stream_of(job)
             made.append((job, stream, _learner(job, stream)))
         except Exception as error:
             _fail(job, error, tell)
@@ -77,21 +113,12 @@ def run_bundle(jobs: Sequence[Job], tell: Tell) -> None:
             raise result
 
 
-def _stream(job: Job) -> Stream:
-    stream = build_stream(job.stream, job.stream_options, job.seed, job.data)
-    if job.stream_label == job.stream:
-        return stream
-    return replace(stream, name=job.stream_label)  # so that tables tell the streams of a file apart
-
-
 def _learner(job: Job, stream: Stream) -> Learner:
-    from recollect.learners import Setting, make_learner
-
     try:
-        return make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
+        return new_learner(job, stream)
     except Exception as error:
         with contextlib.suppress(RecollectError):  # what went wrong first is what is told
-            record_failure(job.folder, describe(stream, **_described(job)), error)
+            record_failure(job.folder, describe(stream, **described(job)), error)
         raise
     finally:
         if "torch" in sys.modules:
@@ -110,26 +137,13 @@ def _group(made: Sequence[tuple[Job, Stream, Learner]]) -> Group | None:
 
 
 def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
-    rows = iter_run(learner, stream, job.folder, **_described(job))
     try:
-        for row in rows:
+        for row in iter_run(learner, stream, job.folder, **described(job), identity=identity_of(job, stream)):
             tell(job, Report("row", row.step or 0, row.after, average(row)))
     except Exception as error:
         _fail(job, error, tell)
     else:
         _finish(job, tell)
-
-
-def _described(job: Job) -> dict[str, Any]:
-    return {
-        "name": job.learner_label,
-        "seed": job.seed,
-        "config": record_config(job),
-        "plan": job.plan,
-        "experiment": job.experiment,
-        "target": job.target,
-        "role": job.role,
-    }
 
 
 def _fail(job: Job, error: Exception, tell: Tell) -> None:
@@ -142,15 +156,6 @@ def _finish(job: Job, tell: Tell) -> None:
     with contextlib.suppress(FileNotFoundError):
         (job.folder / ERROR).unlink()
     tell(job, Report("finished"))
-
-
-def record_config(job: Job) -> dict[str, Any]:
-    """The learner's options as the record keeps them: defaults too, and the learner's name if labelled."""
-    from recollect.learners import LEARNERS
-
-    card = LEARNERS.get(job.learner)
-    config = {**(card.defaults if card else {}), **job.learner_options}
-    return config if job.learner == job.learner_label else {"learner": job.learner, **config}
 
 
 def average(row: Row) -> float | None:
@@ -185,6 +190,9 @@ def serve(pipe: Connection) -> None:
             return
         if jobs is None:
             return
+        if isinstance(jobs, Probe):
+            pipe.send(("", Report("probed", message=jobs.misfit())))
+            continue
         run_bundle(jobs, lambda job, report: pipe.send((job.name, report)))
 
 

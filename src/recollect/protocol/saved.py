@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import RESUMES, Configured, Noted, StandsFor, Timed, check_learner
+from recollect.learners.abilities import RESUMES, Noted, Timed, check_learner
 from recollect.learners.registry import role_of
 from recollect.problems import problem_of
 from recollect.protocol import checkpoint
+from recollect.protocol.identifying import identity_of, made_for
 from recollect.protocol.loop import EVERYTHING, Place, examiner_of, planned, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
+from recollect.runs.identity import Identity
 from recollect.runs.run import Measure, Plan, Row, Run
 from recollect.runs.seeds import derive
 from recollect.runs.store import RunFolder
@@ -57,13 +59,14 @@ def iter_run(
     test_batch: int | None = None,
     target: Target | str | None = None,
     role: str | None = None,
+    identity: Identity | None = None,
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.
 
     `name` and `config` are the learner's in the record, `seed` is the one that the run's four come from; the
     learner must be new, as `make_learner` gives it; its `role` in comparisons is that of its card. A row is appended
     first, then the checkpoint replaced: of a kill in between remains a row without its checkpoint, which is dropped
-    and made again, the same.
+    and made again, the same. A folder that holds another run, by its `identity`, is refused.
     """
     check_learner(learner, RESUMES)
     examiner = examiner_of(stream, target)
@@ -76,13 +79,13 @@ def iter_run(
         experiment=experiment,
         target=target,
         role=role or role_of(learner),
+        identity=identity or identity_of(learner, stream, target),
     )
     with RunFolder.open(folder, run) as saved:
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
-        made_for = _made_for(learner, stream, seed)
-        start, totals = _resume(saved, learner, made_for)
+        start, totals = _resume(saved, learner, lambda: made_for(learner, stream, seed))
         # A learner that shares its process with others' runs has a clock of its own.
         meter = Meter(totals, learner.clock if isinstance(learner, Timed) else None)
         try:
@@ -92,7 +95,6 @@ def iter_run(
                 signed = replace(row, state=checkpoint.digest(state))
                 saved.append(signed)
                 content = {
-                    "made_for": made_for,
                     "rows": len(saved.rows),
                     "batch": place.batch,
                     "section": place.section,
@@ -126,6 +128,7 @@ def describe(
     experiment: str | None = None,
     target: Target | str | None = None,
     role: str = "contestant",
+    identity: Identity | None = None,
 ) -> Run:
     """The record of a run that has not begun."""
     for what, text in (("name of the learner", name), ("name of the stream", stream.name)):
@@ -138,6 +141,7 @@ def describe(
         rows=(),
         seed=seed,
         learner_config=dict(config or {}),
+        identity=identity,
         role=role,
         problem=stream.problem,
         scenario=stream.scenario,
@@ -171,37 +175,9 @@ def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
     return learned_after(stream.learned_at, planned(plan, stream))
 
 
-def _made_for(learner: Learner, stream: Stream, seed: int) -> dict[str, Any]:
-    """What a checkpoint fits: the place in it counts batches, the state in it is of one kind of learner.
-
-    The record's header does not say these; a stream of other batches has the same fingerprint.
-    """
-    first = next(stream.batches(derive(seed).stream))
-    alone = learner.alone if isinstance(learner, StandsFor) else learner
-    options = alone.options if isinstance(alone, Configured) else None
-    facts: dict[str, Any] = {
-        "batch": stream.batch,
-        "passes": stream.passes,
-        "number of batches": stream.n_batches,
-        "boundaries": stream.gives_boundaries,
-        "first batch of training samples": checkpoint.digest([first.x, first.y]),
-        "learner's kind": type(alone).__name__,
-    }
-    if is_dataclass(options) and not isinstance(options, type):
-        facts |= {f"option {one.name}": _said(getattr(options, one.name)) for one in fields(options)}
-    return facts
-
-
-def _said(value: Any) -> Any:
-    """An option as a checkpoint keeps it: a network or a function by its name."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_said(one) for one in value]
-    return getattr(value, "__qualname__", type(value).__qualname__)
-
-
-def _resume(saved: RunFolder, learner: Learner, made_for: Mapping[str, Any]) -> tuple[Place | None, dict[str, float]]:
+def _resume(
+    saved: RunFolder, learner: Learner, facts: Callable[[], Mapping[str, Any]]
+) -> tuple[Place | None, dict[str, float]]:
     """Bring the folder and the learner to the last checkpoint; None is the beginning."""
     data = saved.read_checkpoint()
     if data is None:
@@ -215,7 +191,9 @@ def _resume(saved: RunFolder, learner: Learner, made_for: Mapping[str, Any]) -> 
         raise UsageError(
             f"The checkpoint in {saved.path} is damaged ({error}). Remove it, and the run starts from its first row."
         ) from None
-    _refuse_other(saved.path, content.get("made_for", {}), made_for)
+    there = content.get("made_for")  # of a record without an identity
+    if there is not None:
+        _refuse_other(saved.path, there, facts())
     if rows > len(saved.rows):
         raise UsageError(
             f"{saved.path} has {len(saved.rows)} rows and its checkpoint was made after {rows}: rows were taken away."

@@ -119,8 +119,8 @@ def _label(group: Group, twins: Sequence[Group]) -> str:
         return group.learner
     options = [
         f"{name}={value}"
-        for name, value in group.learner_config.items()
-        if any(json.dumps(twin.learner_config.get(name)) != json.dumps(value) for twin in twins)
+        for name, value in group.told_by.items()
+        if any(json.dumps(twin.told_by.get(name), default=repr) != json.dumps(value, default=repr) for twin in twins)
     ]
     if not options and any(twin.stream != group.stream for twin in twins):
         options = [group.stream]

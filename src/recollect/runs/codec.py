@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
+from recollect.runs.identity import Identity
 from recollect.runs.older import from_schema_1, lift_line, with_targets
-from recollect.runs.run import ACCURACY, Measure, Plan, Row, Run, Source, Task
+from recollect.runs.run import ACCURACY, Measure, Plan, Row, Run, Source, Start, Task
 from recollect.runs.seeds import Seeds
 
 SCHEMA = 2
@@ -45,6 +46,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "experiment": run.experiment,
         "learner": run.learner,
         "learner_config": dict(run.learner_config),
+        "identity": None if run.identity is None else run.identity.to_json(),
         "role": run.role,
         "joint_learner": run.joint_learner,
         "problem": run.problem,
@@ -63,6 +65,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "cost": dict(run.cost),
         "versions": dict(run.versions),
         "revision": run.revision,
+        "starts": [_filled(asdict(start)) for start in run.starts],
         "source": None if run.source is None else _filled(asdict(run.source)),
         "notes": list(run.notes),
         "error": run.error,
@@ -88,6 +91,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             rows=rows,
             seed=_whole_or_none(data.get("seed")),
             learner_config=_mapping(data.get("learner_config")),
+            identity=None if data.get("identity") is None else Identity.from_json(data["identity"]),
             role=data["role"],
             problem=_text(data["problem"]),
             scenario=stream.get("scenario"),
@@ -106,6 +110,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             joint_learner=_text_or_none(data.get("joint_learner")),
             versions=_mapping(data.get("versions")),
             revision=_text_or_none(data.get("revision")),
+            starts=tuple(_start(start) for start in data.get("starts", ())),
             created=_text_or_none(data.get("created")),
             finished=_text_or_none(data.get("finished")),
             timings=_mapping(data.get("timings")),
@@ -260,6 +265,15 @@ def _task(data: Mapping[str, Any]) -> Task:
         None if classes is None else tuple(classes),
         None if counts is None else tuple(map(_whole, counts)),
         data.get("held_out", False) is True,
+    )
+
+
+def _start(data: Mapping[str, Any]) -> Start:
+    return Start(
+        _text(data["at"]),
+        _whole(data.get("rows", 0)),
+        _mapping(data.get("versions")),
+        _text_or_none(data.get("revision")),
     )
 
 

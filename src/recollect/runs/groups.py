@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from recollect.errors import UsageError
@@ -27,6 +28,15 @@ class Group:
     @property
     def learner_config(self) -> Mapping[str, Any]:
         return self.runs[0].learner_config
+
+    @property
+    def told_by(self) -> dict[str, Any]:
+        """What tells a group from others of the same learner's name: options, feeding, code, training samples."""
+        known = next((run.identity for run in self.runs if run.identity is not None), None)
+        if known is None:
+            return dict(self.learner_config)
+        code = " ".join(known.code.values())[:6]
+        return {**known.feeding, "training": known.training[:6], "code": code, **known.options, **self.learner_config}
 
     @property
     def stream(self) -> str:
@@ -74,12 +84,18 @@ def stack(runs: Sequence[Run]) -> Group:
                     f"Runs that are averaged over seeds must agree in the {what}; {first.name} has {one},"
                     f" {run.name} has {other}. Group them with recollect.runs.group, or leave some out."
                 )
+    known = [(run.name, run.identity.as_seed()) for run in runs if run.identity is not None]
+    for (name, identity), (other_name, other_identity) in pairwise(known):
+        if found := "; ".join(identity.differences(other_identity)):
+            raise UsageError(
+                f"Runs that are averaged over seeds are of one learner; {name} and {other_name} are not: {found}."
+            )
     _refuse_twins(runs)
     return Group(tuple(sorted(comparable(runs), key=lambda run: (run.seed is None, run.seed or 0))))
 
 
 def group(runs: Iterable[Run]) -> tuple[Group, ...]:
-    """Sort runs into groups over seeds: one learner, one configuration, one stream, one score.
+    """Sort runs into groups over seeds: one learner, one configuration, one code, one stream, one score.
 
     Groups come in the order of their first runs, seeds in rising order. Streams are told apart by
     `Run.family`, so that the class order may belong to the seed.
@@ -87,7 +103,15 @@ def group(runs: Iterable[Run]) -> tuple[Group, ...]:
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(_key(run), []).append(run)
-    return tuple(stack(members) for members in groups.values())
+    return tuple(stack(members) for alike in groups.values() for members in _by_identity(alike))
+
+
+def _by_identity(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs of one identity each. One without any is taken for a seed of the others if these are of one identity."""
+    made: dict[str, list[Run]] = {}
+    for run in runs:
+        made.setdefault("" if run.identity is None else run.identity.shared, []).append(run)
+    return [list(runs)] if len(set(made) - {""}) < 2 else list(made.values())
 
 
 def attach_joint(runs: Iterable[Run]) -> tuple[Run, ...]:

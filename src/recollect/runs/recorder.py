@@ -32,6 +32,8 @@ _OWN = frozenset(
         "seeds",
         "learner",
         "stream",
+        "identity",
+        "starts",
     ]
 )
 _SETTABLE = frozenset(field.name for field in fields(Run)) - _OWN

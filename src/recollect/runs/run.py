@@ -14,6 +14,7 @@ import numpy as np
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.runs import fingerprint as _fingerprint
+from recollect.runs.identity import Identity
 from recollect.runs.seeds import Seeds
 from recollect.runs.timeline import Timeline, timeline_of
 
@@ -121,6 +122,16 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Start:
+    """One start of the process that made a run: when, after how many rows, and with which versions."""
+
+    at: str
+    rows: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """What was to be evaluated. A row outside the plan is not missing; a planned one that is absent is.
 
@@ -155,10 +166,11 @@ class Run:
     same of the further targets that the rows have scores of (see `with_metric`). `learned_at` maps a task to
     the row after which it has been learned, for streams whose rows are not task ends; rows are then
     counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
-    stream (see `attach_joint`). `problem` names what was asked (`recollect.problems`); by default the
-    problem of the scenario. `role` is what the learner is
-    for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps everything;
-    the "joint" learner, a reference that is retrained on all data seen so far; a "floor", which learns nothing.
+    stream (see `attach_joint`). `identity` is what the seeds of one learner have in common; `versions` and
+    `revision` are those of the first of the `starts`. `problem` names what was asked (`recollect.problems`); by
+    default the problem of the scenario. `role` is what the learner is for in a comparison: a "contestant"; a
+    "reference", which others are measured against because it keeps everything; the "joint" learner, a reference that
+    is retrained on all data seen so far; a "floor", which learns nothing.
 
     >>> run = Run(learner="er", stream="toy", seed=0,
     ...           tasks=(Task("a", n_samples=10), Task("b", n_samples=10)),
@@ -176,6 +188,7 @@ class Run:
     rows: tuple[Row, ...]
     seed: int | None = None
     learner_config: Mapping[str, Any] = field(default_factory=dict)
+    identity: Identity | None = None
     role: str = "contestant"
     problem: str = ""
     scenario: str | None = None
@@ -195,6 +208,7 @@ class Run:
     joint_run: Run | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     revision: str | None = None
+    starts: tuple[Start, ...] = ()
     created: str | None = None
     finished: str | None = None
     timings: Mapping[str, float] = field(default_factory=dict)

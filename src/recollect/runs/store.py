@@ -18,9 +18,10 @@ from recollect.errors import RecollectError, UsageError
 from recollect.runs.codec import header_to_json, row_to_json
 from recollect.runs.environment import now
 from recollect.runs.files import append_synced, make_folder, sync_folder, write_atomic, writing
+from recollect.runs.identity import refuse_another
 from recollect.runs.lock import Lock
 from recollect.runs.reading import HEADER, ROWS, read_regular, read_rows, read_run
-from recollect.runs.run import Row, Run
+from recollect.runs.run import Row, Run, Start
 from recollect.runs.seals import open_checkpoint, seal_checkpoint, seal_header, seal_line
 from recollect.runs.timeline import row_place
 
@@ -59,7 +60,7 @@ class RunFolder:
         path = Path(path)
         if _is_finished(path):
             there = read_run(path)
-            _refuse_another(path, there, run)
+            refuse_another(there, run, path)
             return cls(path, there, None, -1)
         is_new = not path.exists()
         make_folder(path)
@@ -81,20 +82,24 @@ class RunFolder:
     def _open_locked(cls, path: Path, run: Run, lock: Lock) -> Self:
         if (path / HEADER).exists():
             there = read_run(path)
-            _refuse_another(path, there, run)
+            refuse_another(there, run, path)
             if there.status in ("finished", "imported"):  # by whoever held the lock a moment ago
                 lock.release()
                 return cls(path, there, None, -1)
-            opened = replace(there, status="running", error=None)
-            _seal_rows(path, there)
-            _write_header(path, opened)
-            return cls(path, opened, lock, *_open_rows(path, run.metric))
-        if (path / ROWS).exists():
+            if there.rows:
+                opened = started_again(replace(there, status="running", error=None), run)
+                _seal_rows(path, there)
+                _write_header(path, opened)
+                return cls(path, opened, lock, *_open_rows(path, run.metric))
+            run = replace(run, created=there.created)  # nothing was measured yet: what is asked for now holds
+            (path / ROWS).unlink(missing_ok=True)
+        elif (path / ROWS).exists():
             raise UsageError(
                 f"{path} has a {ROWS} but no {HEADER}, so it cannot be told what run it was."
                 f" Move {ROWS} away, or choose another folder."
             )
-        opened = replace(run, rows=(), status="running", created=run.created or now(), path=path)
+        started = replace(run, rows=(), status="running", created=run.created or now(), path=path)
+        opened = started_again(started, run)
         _write_header(path, opened)
         return cls(path, opened, lock, *_open_rows(path, run.metric))
 
@@ -220,6 +225,19 @@ class RunFolder:
             raise UsageError(f"The run in {self.path} is {state}; nothing more can be written to it.")
 
 
+def started_again(there: Run, now_given: Run) -> Run:
+    """The run with one more start in its record; that it goes on under other versions is a note."""
+    versions = dict(now_given.versions)
+    before = there.starts[-1].versions if there.starts else there.versions
+    others = [f"{name} {version}, before {before.get(name, 'none')}" for name, version in versions.items()]
+    changed = [said for said, name in zip(others, versions, strict=True) if before.get(name) != versions[name]]
+    start = Start(now(), len(there.rows), versions, now_given.revision)
+    notes = there.notes
+    if there.rows and changed:
+        notes = (*notes, f"after {len(there.rows)} rows it went on under other versions: {'; '.join(changed)}")
+    return replace(there, starts=(*there.starts, start), notes=notes)
+
+
 def check_row(run: Run, row: Row, last: Row | None) -> None:
     """Refuse a row that does not fit the run, before it is on disk for ever."""
     T = run.T
@@ -303,28 +321,6 @@ def _open_rows(path: Path, metric: str) -> tuple[int, str]:
             os.close(handle)
             raise
     return handle, seal
-
-
-def _refuse_another(path: Path, there: Run, wanted: Run) -> None:
-    for what, one, other in (
-        ("learner", there.learner, wanted.learner),
-        ("configuration", _plain(there.learner_config), _plain(wanted.learner_config)),
-        ("stream", there.stream, wanted.stream),
-        ("stream's fingerprint", there.fingerprint, wanted.fingerprint),
-        ("seed", there.seed, wanted.seed),
-        ("metric", there.metric, wanted.metric),
-        ("unit", there.unit, wanted.unit),
-        ("plan", _plain(header_to_json(there)["plan"]), _plain(header_to_json(wanted)["plan"])),
-    ):
-        if one != other:
-            raise UsageError(
-                f"{path} holds another run: its {what} is {one!r}, and {other!r} was asked for."
-                " Choose another folder, or remove that one to start again."
-            )
-
-
-def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=repr))
 
 
 def _remove_if_empty(path: Path) -> None:

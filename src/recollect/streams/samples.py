@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +121,14 @@ class ImageFiles:
         for image in self._decoded(index):
             into.update(np.ascontiguousarray(image).data)
 
+    def checksum(self, index: Index) -> int:
+        """Of the folder, name and size of each file."""
+        made = 0
+        for place in index.tolist():
+            path = Path(self.files[place])
+            made = crc32(f"{path.parent.name}/{path.name} {path.stat().st_size}\n".encode(), made)
+        return made
+
     def _decoded(self, index: Index) -> Iterator[NDArray[np.uint8]]:
         try:
             from PIL import Image, ImageOps
@@ -145,6 +155,37 @@ class ImageFiles:
                     pixels = pixels.resize((width, height), Image.Resampling.BILINEAR)
             array = np.asarray(pixels)
             yield array[None] if self.channels == 1 else array.transpose(2, 0, 1)
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """Samples in files, which are not all read for a checksum."""
+
+    def checksum(self, index: Index) -> int:
+        """A checksum of what the files are, not of what is in them."""
+
+
+def checksum(samples: Samples, index: Index) -> int:
+    """A checksum of these samples; of samples in files, of the files' names and sizes.
+
+    >>> first, second = (ArraySamples(np.array([[k], [9]])) for k in (1, 2))
+    >>> checksum(first, np.array([0])) == checksum(second, np.array([0]))
+    False
+    """
+    if isinstance(samples, Listed):
+        return samples.checksum(index)
+    running = _Running()
+    samples.digest(index, running)
+    return running.value
+
+
+class _Running:
+    """A checksum that takes bytes as a hash does."""
+
+    value = 0
+
+    def update(self, data: Any, /) -> None:
+        self.value = crc32(data, self.value)
 
 
 def as_samples(given: NDArray[Any] | Samples) -> Samples:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from recollect.runs.run import Task
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
 from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Visit
-from recollect.streams.samples import Samples
+from recollect.streams.samples import Samples, checksum
 
 # Test samples are always met in this order: a learner that looks at whole batches gains nothing from it.
 TEST_ORDER_SEED = 20230901
@@ -249,6 +250,28 @@ class Stream:
         hashed.update(self.data.y_test[used].tobytes())
         samples.digest(used, hashed)
         return hashed.hexdigest()
+
+    @cached_property
+    def training_hash(self) -> str:
+        """The hash of the training samples that are used, in the data set's own order, and of their labels.
+
+        It is made of a checksum, which finds damage and change at the speed of memory.
+        """
+        used = np.unique(np.concatenate([visit.train for visit in self._visits]))
+        samples, labels = self.data.train, self.data.y_train[used]
+        head = [samples.dtype.str, samples.shape, len(used), crc32(labels.tobytes()), checksum(samples, used)]
+        return hashlib.sha256(repr(["recollect training 1", *head]).encode()).hexdigest()[:20]
+
+    @cached_property
+    def order_hash(self) -> str:
+        """The hash of which training samples come in which visit of which task, and of what is done to them there."""
+        hashed = hashlib.sha256(self.labels.tobytes())
+        for visit in self._visits:
+            transform = self.tasks[visit.task].transform
+            said = "" if transform is None else transform.description
+            hashed.update(repr((visit.task, len(visit.train), said)).encode())
+            hashed.update(np.ascontiguousarray(visit.train).tobytes())
+        return hashed.hexdigest()[:20]
 
     @cached_property
     def fingerprint(self) -> str:

@@ -21,6 +21,8 @@ class Experts(Strategy):
     A concept that comes again makes its expert anew from the newest visit, or updates it if it can be.
     """
 
+    options: available.Experts
+
     def __init__(self, options: available.Experts, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
         if not setting.gives_task:
@@ -28,7 +30,6 @@ class Experts(Strategy):
                 "The learner 'experts' asks the expert of each sample's concept, and this scenario does not tell the"
                 " concept. Use a concept-aware stream, or a strategy with one detector: naive, replay, cumulative."
             )
-        self.options = options
         self.experts: dict[int, Lazy] = {}
         self.newest: int | None = None
         self._spare: Lazy | None = Lazy(self._new_detector())  # made now, so that a wrong parameter is told now

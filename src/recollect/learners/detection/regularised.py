@@ -23,11 +23,12 @@ class EWCDetector(Naive):
     the unit, and the anchor moves to the weights.
     """
 
+    options: available.AnchoredDetection
+
     def __init__(
         self, options: available.AnchoredDetection, setting: Setting, seeds: Seeds, device: str = "auto"
     ) -> None:
         super().__init__(options, setting, seeds, device)
-        self.options = options
         self.detector = _network_of(self)
         self.anchor = Anchor(self.detector.optimiser.parameters)
 
@@ -69,11 +70,12 @@ class EWCDetector(Naive):
 class LwFDetector(Naive):
     """Adds strength * the mean squared distance from what the network before the unit gives for the same inputs."""
 
+    options: available.DistilledDetection
+
     def __init__(
         self, options: available.DistilledDetection, setting: Setting, seeds: Seeds, device: str = "auto"
     ) -> None:
         super().__init__(options, setting, seeds, device)
-        self.options = options
         self.detector = _network_of(self)
         self.teacher = Teacher()
 

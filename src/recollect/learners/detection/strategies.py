@@ -29,15 +29,17 @@ Tasks = NDArray[np.int64]
 class Strategy(Keeping):
     """Makes units of batches. What is done with a unit is said in the classes below."""
 
+    options: available.Detection
+
     def __init__(self, options: available.Detection, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         self.setting = setting
         self.units = 0
-        self._options, self._seeds, self._device = options, seeds, device
+        self.options, self._seeds, self._device = options, seeds, device
         self._collected: list[Array] = []
         self._concept: int | None = None
 
     def _new_detector(self) -> Detector:
-        chosen = self._options
+        chosen = self.options
         return make_detector(chosen.spec, self.setting.n_features, self._seeds, chosen.contamination, self._device)
 
     def learn(self, batch: Batch) -> None:
