@@ -31,7 +31,7 @@ CHANGES = {
 def record(folder, run=PLANNED, finish=False, rows=1):
     with RunFolder.open(folder, run) as saved:
         for k in range(rows):
-            saved.append(Row(k, score=(0.5, 0.5)))
+            saved.append(Row(k, scores={"accuracy": (0.5, 0.5)}))
         if finish:
             saved.finish()
 
@@ -93,7 +93,7 @@ def test_an_identity_that_is_none_is_a_damaged_header(tmp_path):
 
 def seeds(*changes):
     return [
-        replace(PLANNED, seed=k, status="finished", identity=change, rows=(Row(0, score=(0.5, 0.1)),))
+        replace(PLANNED, seed=k, status="finished", identity=change, rows=(Row(0, scores={"accuracy": (0.5, 0.1)}),))
         for k, change in enumerate(changes)
     ]
 
@@ -159,7 +159,7 @@ def test_every_start_is_in_the_record_and_other_versions_are_a_note(tmp_path):
     with RunFolder.open(
         tmp_path / "r", replace(first, versions={"python": "3.11", "numpy": "2.0"}, revision="d")
     ) as on:
-        on.append(Row(1, score=(0.5, 0.5)))
+        on.append(Row(1, scores={"accuracy": (0.5, 0.5)}))
         on.finish(notes=("own",))
     run = read_run(tmp_path / "r")
     assert run.versions == {"python": "3.11", "numpy": "1.0"}
