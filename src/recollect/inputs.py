@@ -183,35 +183,59 @@ def checked_class_counts(
     return counts
 
 
-def end_rows(learned_at: ArrayLike | None, planned: ArrayLike | None, S: int, T: int) -> NDArray[np.int64]:
-    """Find the row that follows each task, -1 where none was planned.
+# In `learned_at`: no evaluation was planned after the task; the task is never trained on.
+NOT_PLANNED, HELD_OUT = -1, -2
+
+
+def end_rows(learned_at: Any, planned: ArrayLike | None, S: int, T: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Find the row by which each task has been learned, and whether it is the task's own.
+
+    -1 where no row was planned, -2 where the task is held out.
 
     >>> end_rows(None, [True, False, True], S=2, T=3)
-    array([ 0, -1,  1])
+    (array([ 0, -1,  1]), array([ True, False,  True]))
+    >>> end_rows([0, 1, "held out"], None, S=3, T=3)
+    (array([ 0,  1, -2]), array([ True,  True, False]))
     """
     wanted = whole_numbers(planned, T, "planned", least=0)
     if wanted is not None and wanted.max() > 1:
         raise UsageError(f"planned must be true or false for each task; got {wanted.tolist()}.")
-    rows = whole_numbers(learned_at, T, "learned_at", least=-1)
+    rows = whole_numbers(_numbered(learned_at), T, "learned_at", least=HELD_OUT)
     if rows is None:
         rows = _from_plan(wanted, S, T)
-    elif wanted is not None and ((rows >= 0) != (wanted == 1)).any():
-        raise UsageError("learned_at and planned contradict each other: learned_at is -1 where planned is false.")
-    kept = rows[rows >= 0]
-    if not kept.size or rows.max() >= S or (np.diff(kept) < 0).any():
+    has_own = rows >= 0
+    if wanted is not None:
+        if (has_own < (wanted == 1)).any():
+            raise UsageError("learned_at and planned contradict each other: a planned task has a row in learned_at.")
+        has_own &= wanted == 1
+    _check_order_of_learning(rows, S, T)
+    for array in (rows, has_own):
+        array.setflags(write=False)
+    return rows, has_own
+
+
+def _numbered(learned_at: Any) -> Any:
+    """Turn the words "held out" in a sequence into their number."""
+    if not isinstance(learned_at, list | tuple):
+        return learned_at
+    return [HELD_OUT if isinstance(row, str) and row.strip() in ("held out", "held_out") else row for row in learned_at]
+
+
+def _check_order_of_learning(rows: NDArray[np.int64], S: int, T: int) -> None:
+    trained = rows[rows != HELD_OUT]
+    kept = trained[trained >= 0]
+    if (trained.size and not kept.size) or rows.max() >= S or (np.diff(kept) < 0).any():
         raise UsageError(
             f"learned_at must give, for each of {T} tasks in the order of learning, a row from 0 to {S - 1}"
-            f" (or -1), never decreasing; got {rows.tolist()}."
+            f" (or -1 for no row, or 'held out'), never decreasing; got {rows.tolist()}."
         )
     for row in kept[1:][np.diff(kept) == 0]:
-        together = np.flatnonzero(rows == row)
+        together = np.flatnonzero(trained == row)
         if together[-1] - together[0] >= len(together):
             raise UsageError(
                 f"learned_at: tasks {together[0]} and {together[-1]} were learned by row {row}, so the tasks"
                 f" between them were too: give {row} for each of them, not -1."
             )
-    rows.setflags(write=False)
-    return rows
 
 
 def _from_plan(planned: NDArray[np.int64] | None, S: int, T: int) -> NDArray[np.int64]:

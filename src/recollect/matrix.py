@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
 from recollect.inputs import (
+    HELD_OUT,
     Array,
     Unit,
     as_numbers,
@@ -61,11 +62,15 @@ class ScoreMatrix:
         New classes of each task; size of each task's test set (or (..., T) where the runs' test sets differ).
     class_counts : sequence of T sequences, optional
         Test samples of each class, task by task.
-    learned_at : array-like of shape (T,), optional
-        The row after which each task has been learned, -1 where no evaluation was planned. Default: row i
-        follows task i.
+    learned_at : sequence of T, optional
+        The row after which each task has first been learned; -1 where no evaluation was planned, "held out" for a
+        column that is never trained on. Default: row i follows task i. All rows are ends of tasks, visits or batches
+        unless `inside` says otherwise, and "now" is the last one: tasks may come again.
     planned : array-like of shape (T,), optional
-        Whether an evaluation was planned after each task; another way to say `learned_at`.
+        Whether an evaluation was planned right after each task; another way to say `learned_at`, and beside it what
+        tells a task that was learned by a row from one that has this row as its own.
+    inside : array-like of shape (S,), optional
+        True for rows inside tasks, which the anytime and worst-case metrics alone read. Default: none.
     steps : array-like of shape (S,), optional
         Samples seen by the learner at each row.
     names : sequence of T str, optional
@@ -102,6 +107,7 @@ class ScoreMatrix:
         class_counts: Sequence[Sequence[int]] | None = None,
         learned_at: ArrayLike | None = None,
         planned: ArrayLike | None = None,
+        inside: ArrayLike | None = None,
         steps: ArrayLike | None = None,
         names: Sequence[str] | None = None,
         unit: Unit = "auto",
@@ -139,7 +145,8 @@ class ScoreMatrix:
         self.unit, assumed = decide_unit(unit, given, self.higher_is_better)
         if self.unit == "percent":
             given = {name: values / 100 for name, values in given.items()}
-        self.learned_at = end_rows(learned_at, planned, S, T)
+        self.learned_at, self.planned = end_rows(learned_at, planned, S, T)
+        self.inside = self._inside(inside)
         if asked is None and "restricted" in given:
             given["asked"] = self._asked_from(given["restricted"])
         for values in given.values():
@@ -168,12 +175,13 @@ class ScoreMatrix:
     @property
     def is_square(self) -> bool:
         """Whether row i follows task i, for every task."""
-        return self.S == self.T and bool((self.learned_at == np.arange(self.T)).all())
+        return self.S == self.T and bool((self.learned_at == np.arange(self.T)).all() and self.planned.all())
 
     @property
-    def planned(self) -> NDArray[np.bool_]:
-        """Whether an evaluation was planned after each task."""
-        return self.learned_at >= 0
+    def held_out(self) -> NDArray[np.bool_]:
+        """Whether each column is a task that is never trained on."""
+        is_held: NDArray[np.bool_] = self.learned_at == HELD_OUT
+        return is_held
 
     def at(self, index: int | tuple[int, ...] | slice) -> ScoreMatrix:
         """Select runs: index the leading axes of everything that has them.
@@ -201,7 +209,7 @@ class ScoreMatrix:
                 first.R.shape == other.R.shape
                 and first.higher_is_better == other.higher_is_better
                 and (first.unit == "raw") == (other.unit == "raw")
-                and np.array_equal(first.learned_at, other.learned_at)
+                and all(_same(getattr(first, name), getattr(other, name)) for name in ("learned_at", "planned", "inside"))
             )
             if not same:
                 raise UsageError(
@@ -245,6 +253,8 @@ class ScoreMatrix:
             "n_samples": self.n_samples,
             "class_counts": self.class_counts,
             "learned_at": self.learned_at,
+            "planned": self.planned,
+            "inside": self.inside,
             "steps": self.steps,
             "names": self.names,
             "unit": "raw" if self.unit == "raw" else "fraction",
@@ -264,6 +274,19 @@ class ScoreMatrix:
             )
         flat = whole_numbers(np.ravel(n_samples), int(np.size(n_samples)), "n_samples", least=1)
         return None if flat is None else flat.reshape(*self.lead, self.T)
+
+    def _inside(self, inside: ArrayLike | None) -> NDArray[np.bool_]:
+        """Check which rows are inside tasks: a row at which a task was learned is not."""
+        rows = whole_numbers(inside, self.S, "inside", least=0)
+        marks = np.zeros(self.S, bool) if rows is None else rows.astype(bool)
+        learned = self.learned_at[self.learned_at >= 0]
+        if marks[learned].any() or marks.all():
+            raise UsageError(
+                "inside must leave out the rows of learned_at, and one row at least; got"
+                f" {np.flatnonzero(marks).tolist()} with learned_at {self.learned_at.tolist()}."
+            )
+        marks.setflags(write=False)
+        return marks
 
     def _broadcast(self, array: Array, tail: tuple[int, ...], name: str) -> Array:
         expected = self.lead + tail
@@ -313,7 +336,7 @@ class ScoreMatrix:
         """More classes to answer among can only take right answers away: R <= asked <= masked, once learned."""
         if self.unit == "raw":
             return
-        learned = self.planned & (np.arange(self.S)[:, None] >= self.learned_at)
+        learned = (self.learned_at >= 0) & (np.arange(self.S)[:, None] >= self.learned_at)
         named = [("R", self.R), ("asked", self.asked), ("masked", self.masked)]
         there = [(name, values) for name, values in named if values is not None]
         for (many, fewer_right), (few, more_right) in itertools.pairwise(there):

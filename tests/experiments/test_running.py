@@ -20,7 +20,7 @@ from recollect.experiments.file import parse
 from recollect.experiments.grid import Job
 from recollect.experiments.progress import Progress
 from recollect.experiments.running import run_experiment
-from recollect.experiments.worker import Report, accuracy, run_job
+from recollect.experiments.worker import Report, average, run_job
 from recollect.runs.reading import read_run
 from recollect.runs.run import Row
 
@@ -230,6 +230,6 @@ def test_the_live_table_draws(tmp_path: Path, text_of: TextOf) -> None:
 
 
 def test_accuracy_of_a_row_is_over_learned_tasks() -> None:
-    assert accuracy(Row(1, correct=(5, 10, 0), n=(10, 10, 10))) == 0.75
-    assert accuracy(Row(-1, correct=(5,), n=(10,))) is None
-    assert accuracy(Row(0, correct=(None,), n=(None,))) is None
+    assert average(Row(1, correct=(5, 10, 0), n=(10, 10, 10))) == 0.75
+    assert average(Row(-1, correct=(5,), n=(10,))) is None
+    assert average(Row(0, correct=(None,), n=(None,))) is None

@@ -21,7 +21,7 @@ from recollect.metrics import (
 )
 from recollect.metrics.card import Card, Metric
 from recollect.metrics.dialects import Identified, dialects, identify
-from recollect.metrics.scoring import Outcome, Score, evaluate, score
+from recollect.metrics.scoring import Outcome, Score, evaluate, over_rows, score
 
 __all__ = [
     "Card",
@@ -38,6 +38,7 @@ __all__ = [
     "fwt",
     "identify",
     "intransigence",
+    "over_rows",
     "raa",
     "raf",
     "registry",

@@ -59,7 +59,7 @@ def incremental(s: Sweep) -> Array:
     --------
     continual_average : every cell weighs the same, so late rows weigh more.
     """
-    return running_sum(s.seen_sum / s.n_seen) / np.arange(1, s.P + 1)[:, None]
+    return s.mean_over_rows(s.seen_sum / s.n_seen)
 
 
 @metric(
@@ -81,7 +81,7 @@ def continual_average(s: Sweep) -> Array:
     --------
     incremental : every row weighs the same.
     """
-    return running_sum(s.seen_sum) / np.cumsum(s.n_seen, axis=0)
+    return running_sum(s.seen_sum) / counts_or_nan(np.cumsum(s.seen))
 
 
 @metric(
@@ -131,7 +131,7 @@ def pooled(s: Sweep) -> Array:
     def over_samples(r: int) -> Array:
         sizes, scores = n[: s.seen[r]], s.R[r, : s.seen[r]]
         right = sizes @ scores if n.ndim == 1 else (sizes * scores).sum(0)
-        share: Array = right / sizes.sum(0)
+        share: Array = right / (sizes.sum(0) if len(sizes) else np.nan)
         return share
 
     return s.each_row(over_samples)
@@ -158,7 +158,7 @@ def incremental_pooled(s: Sweep) -> Array:
     --------
     incremental : every task weighs the same.
     """
-    return np.cumsum(pooled.formula(s), axis=0) / np.arange(1, s.P + 1)[:, None]
+    return s.mean_over_rows(pooled.formula(s))
 
 
 @metric(
@@ -204,7 +204,8 @@ def worst_case(s: Sweep) -> Array:
     minimum : the earlier tasks alone.
     """
     newest = s.each_row(lambda r: s.R[r, s.seen[r] - 1])
-    k = s.n_seen
+    # Where the newest task has been evaluated since, it has a lowest score as the others have, and no part of its own.
+    k = np.where([[s.own[seen - 1] < r] for r, seen in enumerate(s.seen)], np.inf, s.n_seen)
     # A single task has no others, and the second part no weight.
     others = np.where(k == 1, 0, s.lowest_sum / _n_after(s))
     return newest / k + (1 - 1 / k) * others

@@ -16,7 +16,7 @@ _NO_EARLIER = "backward transfer needs an earlier task: there is none yet"
 @metric(
     latex=r"\frac{2}{k(k+1)}\sum_{i\le k}\sum_{j<i}\left(R_{ij}-R_{jj}\right)",
     source="Díaz-Rodríguez et al. 2018; pyCLAD's metric page (BWT)",
-    reads=Cells.OWN_AND_AFTER,
+    reads=Cells.SINCE_LEARNED,
     better="higher",
     kind="difference",
     undefined=_NO_EARLIER,
@@ -33,7 +33,7 @@ def diazrodriguez2018(s: Sweep) -> Array:
     lopezpaz2017 : the last row only.
     pyclad_code : from row to row, not from right after learning.
     """
-    return -running_sum(s.since_own) / _pairs(np.nan_to_num(s.n_own))
+    return -running_sum(s.since_own) / _pairs(np.nan_to_num(s.n_before))
 
 
 @metric(
@@ -52,7 +52,7 @@ def lopezpaz2017(s: Sweep) -> Array:
     >>> round(lopezpaz2017([[.8, .1], [.6, .9]]), 6)
     -0.2
     """
-    return -s.since_own / s.n_own
+    return -s.since_own / s.n_before
 
 
 @metric(
@@ -71,13 +71,13 @@ def gem_code(s: Sweep) -> Array:
     >>> round(gem_code([[.8, .1], [.6, .9]]), 6)
     -0.1
     """
-    return -s.since_own / (s.n_own + 1)
+    return -s.since_own / s.n_upto
 
 
 @metric(
     latex=r"\frac{2}{k(k+1)}\sum_{i\le k}\sum_{j<i}\left(R_{ij}-R_{i-1,j}\right)",
     source="pyCLAD's code (BackwardTransfer)",
-    reads=Cells.CONSECUTIVE,
+    reads=Cells.SINCE_LEARNED,
     better="higher",
     kind="difference",
     undefined=_NO_EARLIER,
@@ -93,15 +93,14 @@ def pyclad_code(s: Sweep) -> Array:
     --------
     diazrodriguez2018 : the formula on pyCLAD's metric page.
     """
-    change = s.before_sum.copy()
-    change[1:] -= s.seen_sum[:-1]
+    change = s.each_row(lambda r: (s.R[r, s.before[r]] - s.R[r - 1, s.before[r]]).sum(0))
     return running_sum(change) / _pairs(np.nan_to_num(s.n_before))
 
 
 @metric(
     latex=r"\max\left(\mathrm{BWT},0\right)",
     source="Díaz-Rodríguez et al. 2018 (BWT+)",
-    reads=Cells.OWN_AND_AFTER,
+    reads=Cells.SINCE_LEARNED,
     better="higher",
     kind="difference",
     bounds=(0, 1),
@@ -120,7 +119,7 @@ def positive(s: Sweep) -> Array:
 @metric(
     latex=r"1-\left|\min\left(\mathrm{BWT},0\right)\right|",
     source="Díaz-Rodríguez et al. 2018 (REM)",
-    reads=Cells.OWN_AND_AFTER,
+    reads=Cells.SINCE_LEARNED,
     better="higher",
     kind="ratio",
     bounds=(0, 1),

@@ -83,6 +83,8 @@ class Metric:
 
     def rows(self, matrix: ScoreMatrix, **params: Any) -> Array:
         """Evaluate the formula on the planned rows, shape (P, N), in the direction of the scores."""
+        if matrix.held_out.all() and self.card.reads is not Cells.HELD_OUT:
+            raise Undefined("no task is trained on: every column is held out")
         values = self.formula(Sweep.of(matrix), **params)
         return -values if self.card.kind == "level" and not matrix.higher_is_better else values
 
@@ -125,13 +127,18 @@ def _shaped(values: Array, lead: tuple[int, ...]) -> float | Array:
 
 
 def spread(values: Array, sweep: Sweep, lead: tuple[int, ...]) -> Array:
-    """Lay values of planned rows (P, N) out over all tasks, (..., T)."""
-    if sweep.is_full:
+    """Lay values of rows (P, N) out over all tasks, (..., T): at each task's own row; the newest has that of now."""
+    if sweep.is_full and sweep.T == sweep.matrix.T:
         out = values
     else:
-        out = np.full((sweep.T, sweep.N), np.nan)
-        out[[k - 1 for k in sweep.seen]] = values
-    return np.ascontiguousarray(out.T).reshape(*lead, sweep.T)
+        out = np.full((sweep.matrix.T, sweep.N), np.nan)
+        tasks = np.flatnonzero(sweep.own >= 0)
+        # Of tasks that were learned together the last one stands for all.
+        last = tasks[np.append(np.diff(sweep.own[tasks]) > 0, True)] if tasks.size else tasks
+        out[sweep.columns[last]] = values[sweep.own[last]]
+        if sweep.seen[-1]:
+            out[sweep.columns[sweep.seen[-1] - 1]] = values[-1]
+    return np.ascontiguousarray(out.T).reshape(*lead, sweep.matrix.T)
 
 
 REGISTRY: dict[str, Metric] = {}

@@ -8,9 +8,14 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.metrics.rows import Tasks
 from recollect.metrics.sweep import Sweep
 
 Mask = NDArray[np.bool_]
+
+
+def _nothing(s: Sweep) -> Mask:
+    return np.zeros((s.P, s.T), bool)
 
 
 def _learned(s: Sweep) -> Mask:
@@ -22,35 +27,48 @@ def _upto(s: Sweep, r: int) -> Mask:
     return np.arange(s.P)[:, None] <= r
 
 
-def _now(s: Sweep, r: int, tasks: Mask) -> Mask:
+def _now(s: Sweep, r: int, tasks: Tasks) -> Mask:
     """True in row r, in the columns of `tasks`."""
-    mask = np.zeros((s.P, s.T), bool)
+    mask = _nothing(s)
     mask[r, tasks] = True
     return mask
 
 
-def _own(s: Sweep, tasks: Mask) -> Mask:
-    """True at each task's own end-of-task row, for the planned ones of `tasks`."""
-    mask = np.zeros((s.P, s.T), bool)
-    picked = np.flatnonzero(tasks & (s.own >= 0))
+def _own(s: Sweep, tasks: Tasks) -> Mask:
+    """True at each task's own row, for those of `tasks` that have one."""
+    mask = _nothing(s)
+    picked = np.arange(s.T)[tasks]
+    picked = picked[s.own[picked] >= 0]
     mask[s.own[picked], picked] = True
     return mask
 
 
-def _first(s: Sweep, n: int) -> Mask:
-    return np.arange(s.T) < n
+def _since_own(s: Sweep, r: int) -> Mask:
+    """True at (row, task) from the task's own row on, up to row r."""
+    rows = np.arange(s.P)[:, None]
+    return (s.own >= 0) & (rows >= s.own) & (rows <= r)
+
+
+def _in_columns(s: Sweep, r: int, tasks: Tasks) -> Mask:
+    mask = _nothing(s)
+    mask[: r + 1, tasks] = r > 0
+    return mask
 
 
 def _now_seen(s: Sweep, r: int) -> Mask:
-    return _now(s, r, _first(s, s.seen[r]))
+    return _now(s, r, slice(0, s.seen[r]))
 
 
 def _newest(s: Sweep, r: int) -> Mask:
-    return _now(s, r, np.arange(s.T) == s.seen[r] - 1)
+    return _now(s, r, slice(max(s.seen[r] - 1, 0), s.seen[r]))
+
+
+def _newest_own(s: Sweep, r: int) -> Mask:
+    return _own(s, slice(max(s.seen[r] - 1, 0), s.seen[r]))
 
 
 def _diagonal(s: Sweep, r: int) -> Mask:
-    return _own(s, _first(s, s.seen[r]))
+    return _own(s, s.upto[r])
 
 
 def _lower(s: Sweep, r: int) -> Mask:
@@ -58,47 +76,31 @@ def _lower(s: Sweep, r: int) -> Mask:
 
 
 def _since_learned(s: Sweep, r: int) -> Mask:
-    if r == 0:
-        return np.zeros((s.P, s.T), bool)
-    return _lower(s, r - 1) | _now(s, r, _first(s, s.before(r)))
+    mask = _nothing(s)
+    mask[:, s.before[r]] = _since_own(s, r)[:, s.before[r]]
+    return mask
 
 
 def _own_and_now(s: Sweep, r: int) -> Mask:
-    earlier = (s.own >= 0) & (s.own < r)
-    return _own(s, earlier) | _now(s, r, earlier)
-
-
-def _own_and_after(s: Sweep, r: int) -> Mask:
-    mask = np.zeros((s.P, s.T), bool)
-    for row in range(r + 1):
-        mask |= _own_and_now(s, row)
-    return mask
-
-
-def _consecutive(s: Sweep, r: int) -> Mask:
-    mask = np.zeros((s.P, s.T), bool)
-    for row in range(1, r + 1):
-        mask[row - 1 : row + 1, : s.before(row)] = True
-    return mask
+    return _own(s, s.before[r]) | _now(s, r, s.before[r])
 
 
 def _earlier_tasks(s: Sweep, r: int) -> Mask:
-    return _upto(s, r) & _first(s, s.seen[r] - 1) & (r > 0)
+    return _in_columns(s, r, s.before[r])
 
 
 def _square(s: Sweep, r: int) -> Mask:
-    return _upto(s, r) & _first(s, s.seen[r]) & (r > 0)
+    return _in_columns(s, r, s.upto[r])
 
 
 def _upper(s: Sweep, r: int) -> Mask:
-    return ~_learned(s) & _upto(s, r) & _first(s, s.seen[r])
+    return ~_learned(s) & _upto(s, r) & (np.arange(s.T) < s.seen[r])
 
 
 def _superdiagonal(s: Sweep, r: int) -> Mask:
-    mask = np.zeros((s.P, s.T), bool)
-    for row in range(r):
-        if s.seen[row] < s.seen[r]:
-            mask[row, s.seen[row]] = True
+    mask = _nothing(s)
+    for row in range(1, r + 1):
+        mask[row - 1, s.plan.just_learned(row)] = True
     return mask
 
 
@@ -128,19 +130,18 @@ class Cells(Enum):
     """Named sets of cells, as a function of the row at which the value is wanted."""
 
     NOW = "the row's cells of the tasks seen so far"
-    NEWEST = "the newest task's cell of the row"
+    NEWEST_OWN = "the newest task's cell right after it was learned"
     DIAGONAL = "each task's cell right after it was learned"
     LOWER = "the lower triangle with the diagonal"
-    SINCE_LEARNED = "the lower triangle with the diagonal, but for the newest task's cell"
+    SINCE_LEARNED = "the cells since learning of each task that has a row of its own, but for the newest task's"
     OWN_AND_NOW = "the diagonal and the row's cells of the earlier tasks"
-    OWN_AND_AFTER = "the diagonal and all that is below it"
-    CONSECUTIVE = "the lower triangle, row against next row"
     EARLIER_TASKS = "all rows, in the columns of the earlier tasks"
     SQUARE = "all rows, in the columns of the tasks seen so far"
     UPPER = "the strict upper triangle"
     SUPERDIAGONAL = "each task's cell in the row before it is learned"
     AFTER_LEARNING = "every evaluation of a task after the one right after it was learned"
     WORST_CASE = "every evaluation of a task after the one right after it was learned, and the newest task's cell"
+    HELD_OUT = "the row's cells of the tasks that are never trained on"
     EVERY_ROW = "every evaluation of the tasks seen so far, inside tasks too"
 
     def mask(self, sweep: Sweep, r: int) -> Mask:
@@ -152,17 +153,16 @@ class Cells(Enum):
 
 _END_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
     Cells.NOW: _now_seen,
-    Cells.NEWEST: _newest,
+    Cells.NEWEST_OWN: _newest_own,
     Cells.DIAGONAL: _diagonal,
     Cells.LOWER: _lower,
     Cells.SINCE_LEARNED: _since_learned,
     Cells.OWN_AND_NOW: _own_and_now,
-    Cells.OWN_AND_AFTER: _own_and_after,
-    Cells.CONSECUTIVE: _consecutive,
     Cells.EARLIER_TASKS: _earlier_tasks,
     Cells.SQUARE: _square,
     Cells.UPPER: _upper,
     Cells.SUPERDIAGONAL: _superdiagonal,
+    Cells.HELD_OUT: lambda s, r: _nothing(s),
 }
 
 _ROW_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {

@@ -57,7 +57,7 @@ def begin_docs(s: Sweep) -> Array:
     --------
     first : what BeGin's code prints: another sign, another divisor.
     """
-    return -s.since_own / (s.n_own + 1)
+    return -s.since_own / s.n_upto
 
 
 @metric(
@@ -80,7 +80,7 @@ def first(s: Sweep) -> Array:
     --------
     chaudhry2018 : measured from the best score, which may come later.
     """
-    return s.since_own / s.n_own
+    return s.since_own / s.n_before
 
 
 @metric(
@@ -102,7 +102,7 @@ def peak_any(s: Sweep) -> Array:
     --------
     chaudhry2018 : only rows since the task was learned compete.
     """
-    return s.drops_from_any_row.signed / s.n_earlier
+    return s.drops_from_any_row.signed / s.n_before
 
 
 @metric(
@@ -144,7 +144,7 @@ def raptormai(s: Sweep) -> Array:
     >>> round(raptormai([[.8, .1], [.6, .9]]), 6)
     0.1
     """
-    return s.drops_from_any_row.positive_with_newest / (s.n_earlier + 1)
+    return s.drops_from_any_row.positive_with_newest / s.n_upto
 
 
 @metric(
@@ -163,7 +163,7 @@ def clsurvey(s: Sweep) -> Array:
     >>> round(clsurvey([[.8, .1], [.6, .9]]), 6)
     0.1
     """
-    return s.since_own / (s.n_own + 1)
+    return s.since_own / s.n_upto
 
 
 @metric(
@@ -181,7 +181,7 @@ def pyclad_code(s: Sweep) -> Array:
     >>> round(pyclad_code([[.8, .1], [.6, .9]]), 6)
     -0.3
     """
-    return s.drops_from_any_row.signed_with_newest / (s.n_earlier + 1)
+    return s.drops_from_any_row.signed_with_newest / s.n_upto
 
 
 @metric(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.matrix import Array
 from recollect.metrics.card import metric
@@ -37,9 +38,8 @@ def diazrodriguez2018(s: Sweep) -> Array:
     for r, seen in enumerate(s.seen):
         columns[seen:] += s.R[r, seen:]
     rows_before = np.searchsorted(s.seen, np.arange(s.T), "right")
-    last = [k - 1 for k in s.seen]
-    mean: Array = running_sum(columns)[last] / counts_or_nan(np.cumsum(rows_before)[last])
-    return mean
+    sums, counts = running_sum(columns), np.cumsum(rows_before)
+    return s.each_row(lambda r: _share(sums, counts, s.seen[r] - 1))
 
 
 @metric(
@@ -108,8 +108,14 @@ def continuum(s: Sweep) -> Array:
 
 def _just_before(s: Sweep, baseline: Array) -> tuple[Array, Array]:
     """Sum over tasks of the score in the row before learning minus the baseline, and how many terms."""
-    gains = np.zeros((s.P, s.N))
+    gains, terms = np.zeros((s.P, s.N)), np.zeros(s.P)
     for r in range(1, s.P):
-        task = s.before(r)  # the first of the tasks learned between the planned row before and this one
-        gains[r] = s.R[r - 1, task] - baseline[task]
-    return running_sum(gains), counts_or_nan(np.arange(s.P))
+        tasks = s.plan.just_learned(r)
+        gains[r] = (s.R[r - 1, tasks] - baseline[tasks]).sum(0)
+        terms[r] = len(tasks)
+    return running_sum(gains), counts_or_nan(np.cumsum(terms))
+
+
+def _share(sums: Array, counts: NDArray[np.intp], last: int) -> Array:
+    """The mean over all pairs up to the last task; NaN where there are none."""
+    return sums[last] / counts[last] if last >= 0 and counts[last] else np.full(sums.shape[1], np.nan)

@@ -33,7 +33,7 @@ def begin(s: Sweep) -> Array:
 @metric(
     latex=r"J_{kk}-R_{kk}",
     source="Chaudhry et al. 2018 (Riemannian Walk), eq. 4",
-    reads=Cells.NEWEST,
+    reads=Cells.NEWEST_OWN,
     needs=("joint",),
     better="lower",
     kind="difference",
@@ -45,4 +45,5 @@ def chaudhry2018(s: Sweep) -> Array:
     0.1
     """
     joint = s.joint_diagonal
-    return s.each_row(lambda r: joint[s.seen[r] - 1] - s.R[r, s.seen[r] - 1])
+    own = s.diagonal
+    return s.each_row(lambda r: joint[s.seen[r] - 1] - own[s.seen[r] - 1])

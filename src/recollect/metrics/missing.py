@@ -46,34 +46,37 @@ def _inputs(card: Card, s: Sweep, r: int, runs: NDArray[np.intp]) -> Iterator[tu
     """Yield what the value at row r reads, scores first: the names of the cells and (cells, runs) values."""
     mask = card.reads.mask(s, r)
     cells = np.argwhere(mask)
-    yield [f"R[{s.row_index[i]}, {j}]" for i, j in cells], s.all_rows[mask][:, runs]
+    yield [f"R[{s.row_index[i]}, {s.columns[j]}]" for i, j in cells], s.all_rows[mask][:, runs]
     tasks = np.flatnonzero(mask.any(0))
+    names = s.columns[tasks]
     if "b" in card.needs and s.matrix.b is not None:
-        yield [f"b[{j}]" for j in tasks], s.need("b")[tasks][:, runs]
+        yield [f"b[{j}]" for j in names], s.need("b")[tasks][:, runs]
     if "joint" in card.needs and s.matrix.joint is not None:
-        yield [f"joint[{j}, {j}]" for j in tasks], s.joint_diagonal[tasks][:, runs]
+        yield [f"joint[{j}, {j}]" for j in names], s.joint_diagonal[tasks][:, runs]
 
 
 def _missing_restricted(s: Sweep, r: int, run: int) -> list[str]:
     """Name the restricted scores that run lacks at row r, among the answers possible at each task's peak."""
     if s.matrix.restricted is None:
         return []
-    k, A = s.seen[r] - 1, s.matrix.restricted.reshape(s.N, s.T, s.T, s.T)[run]
-    peaks = [s.seen[row] - 1 for row in _peak_rows(s, r, run)]
-    return [f"A[{k}, {j}, {p}]" for j, p in enumerate(peaks) if np.isnan(A[k, j, p])]
+    A = s.matrix.restricted.reshape(s.N, *s.matrix.restricted.shape[-3:])[run]
+    k = s.columns[s.seen[r] - 1]
+    read = [(k, s.columns[j], s.columns[s.seen[row] - 1]) for j, row in _peak_rows(s, r, run)]
+    return [f"A[{k}, {j}, {p}]" for k, j, p in read if np.isnan(A[k, j, p])]
 
 
 def _missing_at_peak(s: Sweep, r: int, run: int, name: str, symbol: str) -> list[str]:
     """Name the cells of a companion that run lacks, at each earlier task's peak and at row r."""
     scores = s.at_ends(name)[..., run]
-    cells = [(row, j) for j, peak in enumerate(_peak_rows(s, r, run)) for row in (peak, r)]
-    return [symbol.format(k=s.row_index[s.ends[row]], j=j) for row, j in cells if np.isnan(scores[row, j])]
+    cells = [(row, j) for j, peak in _peak_rows(s, r, run) for row in (peak, r)]
+    given = [(s.row_index[s.ends[row]], s.columns[j], scores[row, j]) for row, j in cells]
+    return [symbol.format(k=k, j=j) for k, j, value in given if np.isnan(value)]
 
 
-def _peak_rows(s: Sweep, r: int, run: int) -> list[int]:
-    """The planned row of each earlier task's peak before row r."""
-    since = [[row for row in range(r) if s.seen[row] > j] for j in range(s.before(r))]
-    return [rows[int(np.argmax(s.R[rows, j, run]))] for j, rows in enumerate(since)]
+def _peak_rows(s: Sweep, r: int, run: int) -> list[tuple[int, int]]:
+    """Each earlier task with the row of its peak before row r."""
+    tasks = np.arange(s.T)[s.before[r]].tolist()
+    return [(j, int(s.own[j] + np.argmax(s.R[s.own[j] : r, j, run]))) for j in tasks]
 
 
 def _listed(names: list[str], most: int = 4) -> str:

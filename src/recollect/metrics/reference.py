@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import UsageError
+from recollect.inputs import as_numbers
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics.layout import runs_last
 from recollect.metrics.sweep import MissingInput, Sweep, Undefined
@@ -41,15 +42,14 @@ def reference_sweep(s: Sweep, reference: Any) -> Sweep:
 
 
 def _named(s: Sweep, reference: str) -> Sweep:
-    last = [k - 1 for k in s.seen]
     if reference == "uniform":
-        return s.like(np.repeat((1 / classes_seen(s))[last][:, None, None], s.T, axis=1))
+        return s.like(np.repeat(guessing(s)[:, None, None], s.T, axis=1))
     if reference == "prior":
         return s.like(_prior(s)[:, :, None])
     if reference == "untrained":
         return s.like(np.repeat(s.need("b")[None], s.P, axis=0))
     joint = s.need("joint")
-    return s.like(joint if s.is_full else joint[last])
+    return s.like(joint if s.is_full else after_rows(s, joint))
 
 
 def classes_seen(s: Sweep) -> Array:
@@ -58,6 +58,16 @@ def classes_seen(s: Sweep) -> Array:
     if C[0] == 0:
         raise Undefined("the first task has no classes, so there is nothing to guess among")
     return C
+
+
+def guessing(s: Sweep) -> Array:
+    """The share of right guesses among the classes seen, at each row; NaN where no task has been learned."""
+    return after_rows(s, 1 / classes_seen(s))
+
+
+def after_rows(s: Sweep, by_task: Array) -> Array:
+    """What stands after each task, at the rows: that of the newest task learned; NaN where there is none."""
+    return np.concatenate([np.full_like(by_task[:1], np.nan), by_task])[s.seen]
 
 
 def require_accuracies(s: Sweep) -> None:
@@ -82,7 +92,7 @@ def _prior(s: Sweep) -> Array:
     samples = counts.sum(1)
     if not samples.all():
         raise Undefined("a task without test samples: the prior reference has nothing to count there")
-    seen = np.cumsum(counts, axis=0)[[k - 1 for k in s.seen]]
+    seen = after_rows(s, np.cumsum(counts, axis=0))
     guessed = seen / seen.sum(1, keepdims=True)
     on_task: Array = guessed @ (counts / samples[:, None]).T
     return on_task
@@ -90,7 +100,8 @@ def _prior(s: Sweep) -> Array:
 
 def _class_table(s: Sweep) -> Array:
     """Test samples by task and class; without class_counts, the classes of a task are of one size."""
-    counts = s.matrix.class_counts
+    given = s.matrix.class_counts
+    counts = None if given is None else tuple(given[j] for j in s.columns)
     if counts is None:
         try:
             n, new = s.need("n_samples"), s.need("n_classes")
@@ -101,8 +112,8 @@ def _class_table(s: Sweep) -> Array:
         per_task = np.where(new > 0, new, classes_seen(s)).astype(int)
         counts = tuple((size / classes,) * classes for size, classes in zip(n, per_task.tolist(), strict=True))
     else:
-        given = s.matrix.n_classes
-        new = np.array([len(task) for task in counts] if given is None else given)
+        of_task = s.matrix.n_classes
+        new = np.array([len(task) for task in counts] if of_task is None else of_task[s.columns])
     seen = np.cumsum(new).astype(int)
     table = np.zeros((s.T, seen[-1]))
     for j, task in enumerate(counts):
@@ -113,14 +124,17 @@ def _class_table(s: Sweep) -> Array:
 
 def _measured(s: Sweep, reference: Any) -> Array:
     """Lay out a measured matrix, of one run for all or of as many as R has."""
-    if not isinstance(reference, ScoreMatrix):
-        reference = ScoreMatrix(reference, learned_at=s.matrix.learned_at, orientation="time_rows")
-    if reference.unit == "raw" or not reference.higher_is_better:
-        raise UsageError("a measured reference must hold accuracies (fractions or percent, higher is better).")
-    if (reference.S, reference.T) != (s.matrix.S, s.matrix.T) or reference.lead not in ((), s.matrix.lead):
+    values = reference.R if isinstance(reference, ScoreMatrix) else as_numbers(reference, "a measured reference")
+    if values.shape not in (s.matrix.R.shape, s.matrix.R.shape[-2:]):
         raise UsageError(
             f"a measured reference must have the shape of R, {s.matrix.R.shape}, or of one run of it;"
-            f" got {reference.R.shape}."
+            f" got {values.shape}."
         )
+    if not isinstance(reference, ScoreMatrix):
+        given = {name: getattr(s.matrix, name) for name in ("learned_at", "planned", "inside")}
+        reference = ScoreMatrix(values, orientation="time_rows", **given)
+    if reference.unit == "raw" or not reference.higher_is_better:
+        raise UsageError("a measured reference must hold accuracies (fractions or percent, higher is better).")
     rows = runs_last(reference.R, len(reference.lead))
+    rows = rows if len(s.columns) == s.matrix.T else rows[:, s.columns]
     return rows if len(s.ends) == len(rows) else rows[s.row_index[s.ends]]

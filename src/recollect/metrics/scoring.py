@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal, overload
@@ -13,6 +14,7 @@ from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import registry
 from recollect.metrics.card import ALIASES, Metric, spread
+from recollect.metrics.cells import Cells
 from recollect.metrics.missing import missing_cells
 from recollect.metrics.sweep import Sweep, Undefined
 
@@ -120,9 +122,7 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         reasons[run] = reason or (f"reads {cells}, not evaluated" if cells else metric.card.undefined)
         unevaluated[run] = bool(cells)
         missing |= unevaluated[run]
-    notes = matrix.notes
-    if not matrix.planned.all():
-        notes = (*notes, f"over {sweep.P} planned rows of {sweep.T} tasks")
+    notes = (*matrix.notes, *_left_out(metric, sweep))
     return Outcome(
         metric,
         rows[-1].reshape(matrix.lead),
@@ -132,3 +132,43 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         notes,
         tuple(unevaluated),
     )
+
+
+# What is measured on tasks that have a row of their own.
+_ON_OWN_ROWS = (
+    Cells.SINCE_LEARNED,
+    Cells.OWN_AND_NOW,
+    Cells.EARLIER_TASKS,
+    Cells.SQUARE,
+    Cells.DIAGONAL,
+)
+
+
+def _left_out(metric: Metric, sweep: Sweep) -> tuple[str, ...]:
+    """Say over how many tasks or rows a value is, where some tasks have no row of their own."""
+    if (sweep.own >= 0).all() or metric.card.reads is Cells.HELD_OUT:
+        return ()
+    if metric.card.reads not in _ON_OWN_ROWS:
+        return (f"over {sweep.P} planned rows of {sweep.T} tasks",)
+    now = sweep.P - 1
+    of_newest = metric.card.reads is Cells.DIAGONAL
+    there = sweep.plan.count(lambda own, r: own <= r if of_newest else own < r, now)
+    # The newest task has dropped by nothing yet, unless it has been evaluated since.
+    newest_is_new = sweep.own[sweep.seen[now] - 1] == now
+    tasks = sweep.seen[now] - int(newest_is_new and not of_newest)
+    return (f"over {there} of {tasks} tasks: the others have no row of their own",)
+
+
+def over_rows(matrix: ScoreMatrix, id: str, **params: Any) -> Array:
+    """The value after every row, (..., S), where `score(..., curve=True)` has one per task; NaN inside tasks.
+
+    >>> over_rows(ScoreMatrix([[.9, .1], [.4, .9], [.9, .3]], learned_at=[0, 1]), "acc.average")
+    array([0.9 , 0.65, 0.6 ])
+    """
+    metric = registry.get(id)
+    refuse_unknown(params, [metric])
+    sweep = Sweep.of(matrix)
+    out = np.full((matrix.S, sweep.N), np.nan)
+    with suppress(NotComputable):
+        out[sweep.row_index[sweep.ends]] = metric.rows(matrix, **params)
+    return np.ascontiguousarray(out.T).reshape(*matrix.lead, matrix.S)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.reference import classes_seen
-from recollect.metrics.sweep import Sweep
+from recollect.metrics.reference import guessing
+from recollect.metrics.sweep import Sweep, Undefined
 
 Labels = NDArray[Any]
 
@@ -181,7 +181,7 @@ def chance(s: Sweep) -> Array:
     >>> chance([[.8, 0], [.5, .9]], n_classes=[2, 2])
     0.25
     """
-    share = (1 / classes_seen(s))[[k - 1 for k in s.seen]]
+    share = guessing(s)
     total = np.empty((s.P, s.N))
     scratch = np.empty((s.T, s.N))
     for r, (_, share_at_peak, now) in enumerate(labelled_peaks(s, share)):
@@ -202,9 +202,9 @@ def by_task(matrix: ScoreMatrix) -> dict[str, Array]:
     s = Sweep.of(matrix)
     drops = {}
     for name in ("R", "asked", "masked"):
-        drops[name] = np.full((s.N, s.P, s.T), np.nan)
+        drops[name] = np.full((s.N, s.P, matrix.T), np.nan)
         for r, fallen in enumerate(_fallen(s, name)):
-            drops[name][:, r, : len(fallen)] = fallen.T
+            drops[name][:, r, s.columns[s.before[r]]] = fallen.T
     return {
         "within": drops["masked"],
         "older": drops["asked"] - drops["masked"],
@@ -216,9 +216,9 @@ def _fallen(s: Sweep, name: str) -> Iterator[Array]:
     """Yield, for each planned row, how far a score of each earlier task has fallen since the row of R's peak."""
     scores = s.R if name == "R" else s.at_ends(name)
     runs = np.arange(s.N)[None, :]
-    for r, (_, peak_row, now) in enumerate(labelled_peaks(s, np.arange(s.P))):
-        tasks = np.arange(len(now))[:, None]
-        yield scores[peak_row, tasks, runs] - scores[r, : len(now)]
+    for r, (_, peak_row, _now) in enumerate(labelled_peaks(s, np.arange(s.P))):
+        tasks = np.arange(s.T)[s.before[r]]
+        yield scores[peak_row, tasks[:, None], runs] - scores[r, tasks]
 
 
 def _changes(s: Sweep, name: str) -> Array:
@@ -235,9 +235,11 @@ def _parts(s: Sweep) -> tuple[Array, Array]:
     """Sums over earlier tasks of (lost, confusion), at every planned row."""
     if "split.parts" not in s.matrix.cache:
         lost_sum, confusion_sum = np.empty((2, s.P, s.N))
+        if any(s.own[seen - 1] != r for r, seen in enumerate(s.seen)):
+            raise Undefined("is defined at the rows right after tasks alone, and here there are others")
         for r, (peak, at, now) in enumerate(labelled_peaks(s, np.array(s.seen) - 1)):
             # The model of now, with only the answers that were possible at the peak.
-            then = s.restricted_at(s.seen[r] - 1, at)
+            then = s.restricted_at(s.seen[r] - 1, s.before[r], at)
             (peak - then).sum(0, out=lost_sum[r])
             (then - now).sum(0, out=confusion_sum[r])
         s.matrix.cache["split.parts"] = _where_drops(s, lost_sum), _where_drops(s, confusion_sum)
@@ -254,12 +256,15 @@ def labelled_peaks(s: Sweep, labels: Labels) -> Iterator[tuple[Array, Labels, Ar
     label = np.zeros((s.T, s.N), labels.dtype)
     higher = np.empty((s.T, s.N), bool)
     for r in range(s.P):
-        old, new = s.before(r), s.seen[r]
-        now = s.R[r]
-        yield peak[:old], label[:old], now[:old]
-        np.greater(now[:new], peak[:new], out=higher[:new])
-        np.putmask(label[:new], higher[:new], labels[r])
-        np.fmax(peak[:new], now[:new], out=peak[:new])
+        now, old, new = s.R[r], s.before[r], s.upto[r]
+        yield peak[old], label[old], now[old]
+        if isinstance(new, slice):
+            np.greater(now[new], peak[new], out=higher[new])
+            np.putmask(label[new], higher[new], labels[r])
+            np.fmax(peak[new], now[new], out=peak[new])
+        else:
+            label[new] = np.where(now[new] > peak[new], labels[r], label[new])
+            peak[new] = np.fmax(peak[new], now[new])
 
 
 def _where_drops(s: Sweep, sums: Array) -> Array:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics.layout import counts_or_nan, evaluated_rows, running_sum, runs_last
+from recollect.metrics.rows import Rows, Tasks
 
 
 class Undefined(NotComputable):
@@ -50,30 +51,26 @@ class Drops:
 
 
 class Sweep:
-    """The planned end-of-task rows of a score matrix, laid out for streaming.
+    """The rows of a score matrix that end a task, a visit or a batch, laid out for streaming.
 
-    ``R`` has shape (P, T, N): P planned rows, T tasks, N runs. After planned row ``r``, ``seen[r]`` tasks
-    have been learned, so the newest is task ``seen[r] - 1``; ``own[j]`` is the planned row right after
-    task ``j`` (-1 if there is none). When every row is planned, ``seen[r] == r + 1`` and ``own[j] == j``.
-    Scores are turned so that higher is better. ``all_rows`` (S, T, N) has the rows inside tasks too, and
-    ``row_index`` says which rows of the given matrix they are.
+    ``R`` has shape (P, T, N): P such rows, T tasks that are learned at some time, N runs. The last row is "now". After
+    row ``r``, the first ``seen[r]`` tasks have been learned; ``own[j]`` is the row right after task ``j`` was first
+    learned (-1 if that was not evaluated). When row i follows task i, ``seen[r] == r + 1`` and ``own[j] == j``. Scores
+    are turned so that higher is better. ``all_rows`` (S, T, N) has the rows inside tasks too; ``row_index`` and
+    ``columns`` say which rows and columns of the given matrix they are. Held-out columns are in ``held`` alone.
     """
 
-    def __init__(self, rows: Array, learned_at: NDArray[np.int64], matrix: ScoreMatrix) -> None:
+    def __init__(self, rows: Array, plan: Rows, matrix: ScoreMatrix) -> None:
         S, self.T, self.N = rows.shape
         self.all_rows = rows
+        self.plan = plan
         self.row_index = np.arange(S)
-        self.learned_at = learned_at
+        self.columns = np.arange(self.T)
         # The matrix keeps its sweep; a reference back would keep both, and all their arrays, until a collection.
         self._matrix = weakref.ref(matrix)
-        # Not np.unique, which would import numpy.ma.
-        ends = np.array(sorted({row for row in learned_at.tolist() if row >= 0}))
-        self.ends: list[int] = ends.tolist()
-        self.R = rows if len(ends) == S else rows[ends]
-        self.P = len(ends)
-        newest = [int(np.flatnonzero(learned_at == end)[-1]) for end in ends]
-        self.seen = [k + 1 for k in newest]
-        self.own = np.where(learned_at >= 0, np.searchsorted(ends, learned_at), -1)
+        self.ends, self.seen, self.own = plan.ends, plan.seen, plan.own
+        self.P = len(self.ends)
+        self.R = rows if self.P == S else rows[self.ends]
 
     @property
     def matrix(self) -> ScoreMatrix:
@@ -88,18 +85,18 @@ class Sweep:
         """Lay out `matrix`, once: the layout is kept with the matrix."""
         if "sweep" not in matrix.cache:
             rows = runs_last(matrix.R, len(matrix.lead))
-            kept = evaluated_rows(rows, matrix)
-            learned_at = np.where(matrix.planned, np.searchsorted(kept, matrix.learned_at), -1)
+            kept, columns = evaluated_rows(rows, matrix), np.flatnonzero(~matrix.held_out)
             rows = rows if len(kept) == matrix.S else rows[kept]
-            sweep = cls(rows if matrix.higher_is_better else -rows, learned_at, matrix)
-            sweep.row_index = kept
+            rows = rows if len(columns) == matrix.T else rows[:, columns]
+            sweep = cls(rows if matrix.higher_is_better else -rows, Rows.of(matrix, kept, columns), matrix)
+            sweep.row_index, sweep.columns = kept, columns
             matrix.cache["sweep"] = sweep
         made: Sweep = matrix.cache["sweep"]
         return made
 
     def like(self, rows: Array) -> Sweep:
-        """Sweep other scores (a reference learner's) under the same plan of end-of-task rows."""
-        return Sweep(rows, self.own, self.matrix)
+        """Sweep other scores (a reference learner's), given at the rows of R, under the same plan."""
+        return Sweep(rows, self.plan.without_inside(), self.matrix)
 
     def need(self, name: str) -> Array:
         """Return a companion of R with runs last, turned like R; raise MissingInput when it was not given."""
@@ -108,9 +105,10 @@ class Sweep:
             raise MissingInput(f"needs {_HOW_TO_GIVE[name]}")
         if name in ("n_classes", "n_samples", "steps"):
             numbers = np.asarray(value, np.float64)
-            if numbers.ndim > 1:
-                return runs_last(numbers, len(self.matrix.lead))
-            return numbers[self.row_index] if name == "steps" else numbers
+            if name == "steps":
+                return numbers[self.row_index]
+            numbers = numbers[..., self.columns]
+            return runs_last(numbers, len(self.matrix.lead)) if numbers.ndim > 1 else numbers
         return self._laid_out(name, value)
 
     @property
@@ -121,24 +119,28 @@ class Sweep:
         return self._laid_out("joint_diagonal", np.diagonal(self.matrix.joint, axis1=-2, axis2=-1))
 
     def at_ends(self, name: str) -> Array:
-        """Return a companion that has rows as R has, at the planned rows; shape (P, T, N)."""
+        """Return a companion that has rows as R has, at the rows of R; shape (P, T, N)."""
         rows = self.need(name)
         return rows if len(rows) == self.P else rows[self.row_index[self.ends]]
 
-    def restricted_at(self, k: int, upto: NDArray[np.intp]) -> Array:
-        """The accuracy after task k on each task among the classes of tasks <= `upto` (tasks, runs).
+    def restricted_at(self, k: int, tasks: Tasks, upto: NDArray[np.intp]) -> Array:
+        """The accuracy after task k on `tasks` among the classes of tasks <= `upto` (tasks, runs).
 
         The tensor stays as it was given: few of its cells are read, and laying all of it out costs far more.
         """
         if self.matrix.restricted is None:
             return self.need("restricted")
-        A = self.matrix.restricted.reshape(self.N, self.T, self.T, self.T)
-        picked: Array = A[np.arange(self.N)[None, :], k, np.arange(len(upto))[:, None], upto]
+        A = self.matrix.restricted.reshape(self.N, *self.matrix.restricted.shape[-3:])
+        on = self.columns[tasks][:, None]
+        picked: Array = A[np.arange(self.N)[None, :], self.columns[k], on, self.columns[upto]]
         return picked if self.matrix.higher_is_better else -picked
 
     def _laid_out(self, name: str, value: Array) -> Array:
         key = f"sweep.{name}"
         if key not in self.matrix.cache:
+            if len(self.columns) < self.matrix.T:
+                value = value[..., self.columns]
+                value = value[..., self.columns, :] if name == "joint" else value
             turned = runs_last(value, len(self.matrix.lead))
             self.matrix.cache[key] = turned if self.matrix.higher_is_better else -turned
         array: Array = self.matrix.cache[key]
@@ -147,60 +149,59 @@ class Sweep:
     @cached_property
     def begun(self) -> NDArray[np.bool_]:
         """True at (row, task), over all rows, where the task was being learned or had been; shape (S, T)."""
-        planned = np.flatnonzero(self.learned_at >= 0)
-        rows = np.arange(len(self.all_rows))
-        ended_before = np.searchsorted(self.learned_at[planned], rows, "left")
-        ended = np.searchsorted(self.learned_at[planned], rows, "right")
-        # Inside a task one more has begun than has ended; after the last planned end, all have.
-        newest = np.append(planned, self.T - 1)[np.maximum(ended_before, ended - 1)]
-        return np.arange(self.T)[None, :] <= newest[:, None]
+        return np.arange(self.T)[None, :] < self.plan.begun[:, None]
 
     @cached_property
     def after_learning(self) -> NDArray[np.bool_]:
         """True at (row, task), over all rows, strictly after the row at which the task was learned."""
         S = len(self.all_rows)
         first_end_since = np.append(self.ends, S)[np.searchsorted(self.seen, np.arange(self.T), "right")]
-        # A task's own end row is not after it; where that was not planned, the next planned one already is.
+        # A task's own row is not after it; where that was not evaluated, the next one already is.
         first_row = first_end_since + (self.own >= 0)
         return np.arange(S)[:, None] >= first_row[None, :]
 
-    def before(self, r: int) -> int:
-        """How many tasks had been learned at the planned row before row r."""
-        return self.seen[r - 1] if r else 0
+    @cached_property
+    def before(self) -> list[Tasks]:
+        """For each row, the tasks that have an own row before it: what forgetting is measured on."""
+        return self.plan.tasks_with(lambda own, r: own < r)
+
+    @cached_property
+    def upto(self) -> list[Tasks]:
+        """For each row, the tasks that have an own row before it, or have this one."""
+        return self.plan.tasks_with(lambda own, r: own <= r)
 
     @cached_property
     def n_seen(self) -> Array:
-        return np.array(self.seen, np.float64)[:, None]
+        """How many tasks have been learned; NaN where none has."""
+        return counts_or_nan(self.seen)
 
     @cached_property
     def n_before(self) -> Array:
-        """Tasks that have an earlier planned row since they were learned; NaN where there is none."""
-        return counts_or_nan([self.before(r) for r in range(self.P)])
+        """How many tasks have an own row before each row; NaN where none has."""
+        return counts_or_nan([self.plan.count(lambda own, r: own < r, r) for r in range(self.P)])
 
     @cached_property
-    def n_own(self) -> Array:
-        """Earlier tasks whose own end-of-task row was planned; NaN where there is none."""
-        return counts_or_nan([int(((self.own >= 0) & (self.own < r)).sum()) for r in range(self.P)])
+    def n_upto(self) -> Array:
+        """How many tasks have an own row before each row or at it; NaN where there is nothing to compare with."""
+        counts = [self.plan.count(lambda own, r: own <= r, r) for r in range(self.P)]
+        return counts_or_nan([n if r else 0 for r, n in enumerate(counts)])
 
-    @cached_property
-    def n_earlier(self) -> Array:
-        """Tasks older than the newest; NaN in the first planned row, which has nothing to compare with."""
-        return counts_or_nan([self.seen[r] - 1 if r else 0 for r in range(self.P)])
-
-    @cached_property
+    @property
     def is_full(self) -> bool:
         """Whether row i follows task i for every task, and there are no other rows."""
-        return len(self.all_rows) == self.T and self.seen == list(range(1, self.T + 1))
+        return self.plan.is_full
 
     @cached_property
     def seen_sum(self) -> Array:
         """Sum of row r over the tasks learned so far."""
         return self.each_row(lambda r: self.R[r, : self.seen[r]].sum(0))
 
-    @cached_property
-    def before_sum(self) -> Array:
-        """Sum of row r over the tasks that had been learned at the row before it."""
-        return self.each_row(lambda r: self.R[r, : self.before(r)].sum(0))
+    def mean_over_rows(self, values: Array) -> Array:
+        """Mean of a (P, N) quantity over the rows so far at which some task had been learned."""
+        has_any = np.array(self.seen) > 0
+        total = running_sum(values if has_any.all() else np.where(has_any[:, None], values, 0.0))
+        mean: Array = total / counts_or_nan(np.cumsum(has_any))
+        return mean
 
     @cached_property
     def diagonal(self) -> Array:
@@ -216,9 +217,8 @@ class Sweep:
         scratch = np.empty((self.T, self.N))
 
         def fallen(r: int) -> Array:
-            tasks = slice(0, r) if self.is_full else np.flatnonzero((self.own >= 0) & (self.own < r))
-            now = self.R[r, tasks]
-            drop: Array = np.subtract(self.diagonal[tasks], now, out=scratch[: len(now)])
+            now = self.R[r, self.before[r]]
+            drop: Array = np.subtract(self.diagonal[self.before[r]], now, out=scratch[: len(now)])
             total: Array = drop.sum(0)
             return total
 
@@ -229,12 +229,11 @@ class Sweep:
         """Mean over the tasks begun so far, at every row, inside tasks too; shape (S, N)."""
         if self.is_full:
             return self.seen_sum / self.n_seen
-        begun = self.begun.sum(1)
-        return np.array([self.all_rows[row, :n].sum(0) / n for row, n in enumerate(begun)])
+        return np.array([self.all_rows[row, :n].sum(0) / n for row, n in enumerate(self.plan.begun)])
 
     @cached_property
     def lowest_sum(self) -> Array:
-        """Sum over tasks of the lowest score strictly after learning, at each end-of-task row."""
+        """Sum over tasks of the lowest score strictly after learning, at each row of R."""
         out = np.empty((self.P, self.N))
         low = np.full((self.T, self.N), np.inf)
         done = self.after_learning.sum(1)
@@ -251,25 +250,29 @@ class Sweep:
         """Mean of a (T, N) quantity over the tasks whose own row is row r or an earlier one."""
         tasks = np.flatnonzero(self.own >= 0)
         upto = np.searchsorted(self.own[tasks], np.arange(self.P), "right")
-        mean: Array = running_sum(values[tasks])[upto - 1] / upto[:, None]
+        mean: Array = running_sum(values[tasks])[upto - 1] / counts_or_nan(upto)
         return mean
 
     def peaks_since_learned(self) -> Iterator[tuple[Array, Array]]:
-        """Yield, for each row, each earlier task's best score since it was learned, and its score now."""
-        peak = np.empty((self.T, self.N))
+        """Yield, for each row, each task of `before`'s best score since it was learned, and its score now."""
+        peak = np.full((self.T, self.N), np.nan)
         for r in range(self.P):
-            old, new = self.before(r), self.seen[r]
-            now = self.R[r]
-            yield peak[:old], now[:old]
-            np.maximum(peak[:old], now[:old], out=peak[:old])
-            peak[old:new] = now[old:new]
+            now, old = self.R[r], self.before[r]
+            then = peak[old]
+            yield then, now[old]
+            if isinstance(old, slice):
+                np.maximum(then, now[old], out=then)
+            else:
+                peak[old] = np.maximum(then, now[old])
+            new = self.own == r
+            peak[new] = now[new]
 
     def peaks_of_any_row(self) -> Iterator[tuple[Array, Array]]:
-        """Yield, for each row, each seen task's best score in any earlier row, and its score now."""
+        """Yield, for each row, each task of `upto`'s best score in any earlier row, and its score now."""
         peak = np.full((self.T, self.N), np.nan)
         for r in range(self.P):
             now = self.R[r]
-            yield peak[: self.seen[r]], now[: self.seen[r]]
+            yield peak[self.upto[r]], now[self.upto[r]]
             if r == 0:
                 peak[:] = now
             else:
@@ -288,7 +291,7 @@ class Sweep:
         scratch = np.empty((self.T, self.N))
         for r, (peak, now) in enumerate(peaks):
             drop = np.subtract(peak, now, out=scratch[: len(now)])
-            earlier = min(len(drop), self.seen[r] - 1)
+            earlier = min(len(drop), self.plan.count(lambda own, r: own < r, r))
             drop[:earlier].sum(0, out=sums[0, r])
             np.add(sums[0, r], drop[earlier:].sum(0), out=sums[2, r])
             np.maximum(drop, 0, out=drop)
@@ -297,7 +300,7 @@ class Sweep:
         return Drops(*sums)
 
     def each_row(self, value: Callable[[int], Array]) -> Array:
-        """Stack what `value` gives for each planned row."""
+        """Stack what `value` gives for each row."""
         out = np.empty((self.P, self.N))
         for r in range(self.P):
             out[r] = value(r)

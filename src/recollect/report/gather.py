@@ -18,7 +18,7 @@ from recollect.report.absent import gaps, sort_out, unscored, without_score
 from recollect.report.columns import applicable, cost_columns, metric_columns
 from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, Measured, measure
-from recollect.report.over_rows import row_names, row_numbers, rows_after_the_last
+from recollect.report.over_rows import row_names, row_numbers
 from recollect.report.provenance import of_group, run_refusals
 from recollect.report.results import Contents, Difference, Refusal, Stream
 from recollect.report.summary import labels_of, streams_of
@@ -103,7 +103,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
         differences=(),
         left_out=left_out,
         refusals=(*without_score(missing, words), *lacking, *refused, *gaps(learners, columns)),
-        cautions=_cautions(measured, words),
+        cautions=_cautions(measured),
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
     )
@@ -115,16 +115,15 @@ def _by_label(measured: Sequence[Measured], id: str) -> dict[str, Mapping[Any, f
     return known_by_seed(groups, {one.learner.label: one.values[id] for one in measured})
 
 
-def _cautions(measured: Sequence[Measured], words: Words) -> tuple[str, ...]:
+def _cautions(measured: Sequence[Measured]) -> tuple[str, ...]:
     """What the numbers do not say by themselves."""
-    cautions = [rows_after_the_last(measured[0].group.runs[0], words)]
     same = [one.learner.label for one in measured if one.learner.is_constant]
-    if same:
-        cautions.append(
-            f"every seed gave the same scores with {', '.join(same)}: nothing in them is random, so that its runs are"
-            " one observation, without an interval"
-        )
-    return tuple(caution for caution in cautions if caution)
+    if not same:
+        return ()
+    return (
+        f"every seed gave the same scores with {', '.join(same)}: nothing in them is random, so that its runs are"
+        " one observation, without an interval",
+    )
 
 
 def _notes(groups: Sequence[Group], words: Words) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from recollect.matrix import Array, ScoreMatrix
+from recollect.metrics import score
 from recollect.metrics.split import by_task
 from recollect.metrics.sweep import Sweep
 from recollect.report.results import Shares
@@ -27,11 +28,9 @@ def split_parts(matrix: ScoreMatrix) -> tuple[dict[str, Array], dict[str, Array]
     sweep, parts = Sweep.of(matrix), by_task(matrix)
     if np.isnan(parts["newer"]).all():
         return None
-    over_time = {name: np.full((sweep.N, sweep.T), np.nan) for name in parts}
-    for name, drops in parts.items():
-        for r, seen in enumerate(sweep.seen):
-            if sweep.before(r):
-                over_time[name][:, seen - 1] = drops[:, r, : sweep.before(r)].mean(-1)
+    over_time = {
+        name: np.asarray(score(matrix, f"split.{name}", curve=True)).reshape(sweep.N, matrix.T) for name in parts
+    }
     return over_time, {name: drops[:, -1] for name, drops in parts.items()}
 
 
@@ -42,9 +41,9 @@ def final_drops(matrix: ScoreMatrix) -> Array:
     array([[0.2, nan]])
     """
     sweep = Sweep.of(matrix)
-    drops = np.full((sweep.N, sweep.T), np.nan)
-    for peak, now in sweep.peaks_since_learned():
-        drops[:, : len(now)] = (peak - now).T
+    drops = np.full((sweep.N, matrix.T), np.nan)
+    *_, (peak, now) = sweep.peaks_since_learned()
+    drops[:, sweep.columns[sweep.before[-1]]] = (peak - now).T
     return drops
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError, UsageError
+from recollect.inputs import HELD_OUT
 from recollect.matrix import Orientation, ScoreMatrix, Unit
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         n_classes=_all_or_none([task.n_classes for task in run.tasks]),
         n_samples=samples,
         class_counts=_all_or_none([task.class_counts for task in run.tasks]),
-        learned_at=layout.learned_at,
+        learned_at=[HELD_OUT if task.held_out else at for task, at in zip(run.tasks, layout.learned_at, strict=True)],
+        planned=[own and not task.held_out for task, own in zip(run.tasks, layout.own, strict=True)],
+        inside=layout.inside,
         steps=_steps(layout.rows),
         names=[task.name for task in run.tasks],
         unit=cast(Unit, "fraction" if run.unit == "percent" else run.unit),

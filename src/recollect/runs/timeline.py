@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Timeline:
     """The base row (the learner before any training), the rows in time (None: planned and absent), and for each task
-    the row after which it had been learned (-1: no row of its own).
+    the row by which it had first been learned (-1: none).
+
+    `own` says whether that row came right after the task; `inside` which rows are inside tasks, not the ends of tasks,
+    visits or batches.
     """
 
     base: Row | None
     rows: tuple[Row | None, ...]
     learned_at: tuple[int, ...]
+    own: tuple[bool, ...]
+    inside: tuple[bool, ...]
 
     def end_of(self, task: int) -> Row | None:
         """The row after which a task had been learned, if it is there."""
@@ -51,7 +56,9 @@ def timeline_of(run: Run) -> Timeline:
         absent = max(0, max(learned_at, default=-1) + 1 - len(timed)) if run.status in ("running", "failed") else 0
         if not all(-1 <= row < len(timed) + absent for row in learned_at):
             raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
-        return Timeline(first, (*timed, *[None] * absent), tuple(learned_at))
+        rows = (*timed, *[None] * absent)
+        own = tuple(_is_own(run, task, rows) for task in range(T))
+        return Timeline(first, rows, tuple(learned_at), own, (False,) * len(rows))
     ends: dict[int, Row] = {}
     for row in timed:
         if not -1 <= row.after < T:
@@ -59,11 +66,15 @@ def timeline_of(run: Run) -> Timeline:
         if row.task_end and ends.setdefault(row.after, row) is not row:
             raise UsageError(f"two rows say after = {row.after}; a task end is evaluated once.")
     planned = set(range(T)) if run.plan.rows is None else set(run.plan.rows)
+    planned -= {task for task in range(T) if run.tasks[task].held_out}
     if len(ends) == len(timed):
+        there = tuple(task in planned or task in ends for task in range(T))
         return Timeline(
             first,
             tuple(ends.get(task) for task in range(T)),
-            tuple(task if task in planned or task in ends else -1 for task in range(T)),
+            tuple(task if there[task] else -1 for task in range(T)),
+            there,
+            (False,) * T,
         )
     return _lay_out_steps(first, timed, planned, ends, T)
 
@@ -101,4 +112,21 @@ def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends:
     if not ends and not planned:
         # No task end was ever to be evaluated: the first row that comes after a task stands for its end.
         learned_at = [next((i for i, row in enumerate(rows) if row and row.after >= t), -1) for t in range(T)]
-    return Timeline(first, tuple(rows), tuple(learned_at))
+    learned = set(learned_at)
+    inside = tuple(row is not None and not row.task_end and place not in learned for place, row in enumerate(rows))
+    return Timeline(first, tuple(rows), tuple(learned_at), tuple(at >= 0 for at in learned_at), inside)
+
+
+def _is_own(run: Run, task: int, rows: tuple[Row | None, ...]) -> bool:
+    """Whether the row by which a task had been learned came right after it, where rows are visits or batches.
+
+    A plan that leaves rows out may have left out that one, and then the next row stands for it. It is told by the row
+    itself, or by the visit or batch before it, which was evaluated too.
+    """
+    place = (run.learned_at or {}).get(task, -1)
+    if place < 0 or run.plan.rows is None or place >= len(run.plan.rows):
+        return place >= 0
+    sections = sorted(set(run.plan.rows))
+    row = rows[place]
+    is_said = row is not None and row.task_end and row.after == task
+    return is_said or sections[place] == 0 or sections[place] - 1 in sections
