@@ -23,8 +23,9 @@ CLASSES = {
     "AF": "forgetting.chaudhry2018",
     "RAA": "raa.michel2023",
     "RAF": "raf.michel2023",
-    "lost": "split.lost",
-    "confusion": "split.confusion",
+    "within": "split.within",
+    "older": "split.older",
+    "newer": "split.newer",
 }
 CONCEPTS = {
     "CA": "acc.continual_average",
@@ -43,8 +44,8 @@ RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
 ABOUT = {
     "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000,"
     " reduced ResNet-18, SGD 0.1; ER draws 10 samples from memory a step, er-64 draws 64; GDumb with 32 epochs before"
-    " each of 5 evaluations. Forgetting over 5 rows lacks the scores right after every other task, so er and finetune"
-    " stand there a second time, over the same rows.",
+    " each of 5 evaluations. Forgetting over 5 rows is that of the 4 earlier tasks that have a row of their own, so er"
+    " and finetune stand there a second time, over the same rows.",
     "cifar100-survey": f"{RUN.format('cifar100-survey')}: ER in the setting in which Soutif et al. 2023 publish it, 20"
     " tasks of 5 classes; their figure stands beside it in docs/learners/er.md.",
     "tiny-imagenet": "`recollect reproduce michel2023 --data DIR` makes these: split Tiny ImageNet, 100 tasks of 2"
@@ -106,7 +107,7 @@ def with_splits(page: str) -> str:
     """The page with the split of forgetting between its marks, an experiment each."""
     for name in SPLIT_IN_DOCS:
         head, mark, rest = page.partition(f"<!-- split of results/{name} -->\n")
-        columns = {short: CLASSES[short] for short in ("AF", "lost", "confusion")}
+        columns = {short: CLASSES[short] for short in ("AF", "within", "older", "newer")}
         page = head + mark + table(HERE / name, columns) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
     return page
 

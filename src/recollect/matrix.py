@@ -209,7 +209,9 @@ class ScoreMatrix:
                 first.R.shape == other.R.shape
                 and first.higher_is_better == other.higher_is_better
                 and (first.unit == "raw") == (other.unit == "raw")
-                and all(_same(getattr(first, name), getattr(other, name)) for name in ("learned_at", "planned", "inside"))
+                and all(
+                    _same(getattr(first, name), getattr(other, name)) for name in ("learned_at", "planned", "inside")
+                )
             )
             if not same:
                 raise UsageError(

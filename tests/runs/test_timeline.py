@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import recollect as rc
 from recollect.errors import UsageError
 from recollect.runs import Plan, Row, Run, Task
 
@@ -98,3 +100,51 @@ def test_a_run_that_is_not_finished_lacks_its_last_rows(status: str) -> None:
 def test_what_contradicts_itself_is_refused(made: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         _ = made().timeline
+
+
+def visits(
+    plan: tuple[int, ...] | None, ends: tuple[bool, ...], after: tuple[int, ...], learned_at: dict[int, int]
+) -> Run:
+    """Concepts a, b in the visits a, b, a, b; `plan` says after which of them there are rows."""
+    rows = tuple(
+        Row(last, step=k, task_end=end, scores={"roc_auc": (0.5, 0.5)})
+        for k, (last, end) in enumerate(zip(after, ends, strict=True), 1)
+    )
+    return Run(
+        learner="naive",
+        stream="toy",
+        tasks=(Task("a"), Task("b")),
+        rows=rows,
+        metric="roc_auc",
+        scenario="concept-aware",
+        learned_at=learned_at,
+        plan=Plan(rows=plan),
+    )
+
+
+def test_a_plan_may_leave_out_a_tasks_own_row() -> None:
+    whole = visits(None, (True, True, False, False), (0, 1, 1, 1), {0: 0, 1: 1}).timeline
+    assert whole.own == (True, True)
+    assert not any(whole.inside)
+    # Rows after the visits 1 and 3: that of a is not there, that of b is its own.
+    assert visits((1, 3), (True, False), (1, 1), {0: 0, 1: 0}).timeline.own == (False, True)
+    # After the visits 2 and 3: a and b had been learned by row 0, and neither has an own row.
+    thinned = visits((2, 3), (False, False), (1, 1), {0: 0, 1: 0})
+    assert thinned.timeline.own == (False, False)
+    assert np.isnan(rc.score(thinned.matrix, "forgetting.chaudhry2018"))
+    assert rc.score(thinned.matrix, "acc.average") == 0.5
+
+
+def test_batches_are_own_rows_where_the_batch_before_was_evaluated_too() -> None:
+    no_ends = (False,) * 3
+    assert visits((1, 2, 3), no_ends, (0, 0, 1), {0: 1, 1: 2}).timeline.own == (True, True)
+    assert visits((1, 3, 5), no_ends, (0, 0, 1), {0: 1, 1: 2}).timeline.own == (False, False)
+
+
+def test_rows_inside_tasks_and_held_out_tasks() -> None:
+    rows = (Row(-1, step=5, task_end=False, correct=(5, 5)), Row(0, step=10, correct=(9, 5)))
+    tasks = (Task("a", n_samples=10), Task("h", n_samples=10, held_out=True))
+    run = Run(learner="er", stream="toy", tasks=tasks, rows=rows)
+    assert run.timeline.inside == (True, False)
+    assert run.matrix.held_out.tolist() == [False, True]
+    assert rc.score(run.matrix, "acc.average") == 0.9

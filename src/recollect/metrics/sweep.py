@@ -254,7 +254,10 @@ class Sweep:
         return mean
 
     def peaks_since_learned(self) -> Iterator[tuple[Array, Array]]:
-        """Yield, for each row, each task of `before`'s best score since it was learned, and its score now."""
+        """Yield, for each row, each task of `before`'s best score since it was learned, and its score now.
+
+        What is yielded is overwritten by the next row.
+        """
         peak = np.full((self.T, self.N), np.nan)
         for r in range(self.P):
             now, old = self.R[r], self.before[r]

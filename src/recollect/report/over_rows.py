@@ -20,7 +20,7 @@ def curves_over_rows(matrix: ScoreMatrix) -> dict[str, Array]:
     >>> curves["acc.average"], curves["forgetting.chaudhry2018"].round(3)
     (array([[0.9, 0.7, 0.8]]), array([[nan, 0.2, 0.1]]))
     """
-    return {id: over_rows(matrix, id) for id in ("acc.average", "forgetting.chaudhry2018")}
+    return {id: over_rows(matrix, id).reshape(-1, matrix.S) for id in ("acc.average", "forgetting.chaudhry2018")}
 
 
 def row_numbers(run: Run) -> tuple[int, ...]:

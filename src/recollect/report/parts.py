@@ -42,8 +42,8 @@ def final_drops(matrix: ScoreMatrix) -> Array:
     """
     sweep = Sweep.of(matrix)
     drops = np.full((sweep.N, matrix.T), np.nan)
-    *_, (peak, now) = sweep.peaks_since_learned()
-    drops[:, sweep.columns[sweep.before[-1]]] = (peak - now).T
+    for tasks, (peak, now) in zip(sweep.before, sweep.peaks_since_learned(), strict=True):
+        drops[:, sweep.columns[tasks]] = (peak - now).T
     return drops
 
 
