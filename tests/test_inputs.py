@@ -89,7 +89,9 @@ def test_value_range_ignores_nan():
     ],
 )
 def test_end_rows(learned_at, planned, S, T, rows):
-    assert end_rows(learned_at, planned, S, T).tolist() == rows
+    found, has_own = end_rows(learned_at, planned, S, T)
+    assert found.tolist() == rows
+    assert has_own.tolist() == [row >= 0 for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -102,10 +104,10 @@ def test_end_rows(learned_at, planned, S, T, rows):
         ([0, 5], None, 2, 2, "a row from 0 to 1"),
         ([1, 0], None, 2, 2, "never decreasing"),
         ([-1, -1], None, 2, 2, "a row from 0 to 1"),
-        ([0, -2], None, 2, 2, "learned_at must be whole numbers of at least -1"),
+        ([0, -3], None, 2, 2, "learned_at must be whole numbers of at least -2"),
         ([0, 0.5], None, 2, 2, "learned_at must be whole numbers"),
         ([0], None, 2, 2, "learned_at must have 2 entries"),
-        ([0, 1], [1, 0], 2, 2, "contradict each other"),
+        ([0, -1], [1, 1], 2, 2, "contradict each other"),
         ([0, -1, 0], None, 1, 3, "tasks 0 and 2 were learned by row 0"),
     ],
 )
