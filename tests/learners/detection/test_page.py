@@ -11,7 +11,7 @@ from recollect.learners.detection.names import NETWORKS, SKLEARN, parse
 PAGE = (Path(__file__).parents[3] / "docs" / "learners" / "detectors.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("cls", [options.Autoencoder, options.VariationalAutoencoder])
+@pytest.mark.parametrize("cls", [options.Autoencoder, options.Variational, options.SequenceAutoencoder])
 def test_the_page_states_the_parameters_of_the_networks(cls):
     for one in fields(cls):
         rule = one.metadata

@@ -7,7 +7,9 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from recollect.learners.detection.names import parse
+from recollect.errors import UsageError
+from recollect.learners.detection.coders import dense
+from recollect.learners.detection.names import LAYERS, parse
 from recollect.learners.detection.standard import RunningScale
 from recollect.learners.detection.torch_detectors import VariationalNetwork, make_network
 
@@ -84,7 +86,7 @@ def test_one_update_by_hand():
 
 def test_the_negative_elbo_by_hand():
     with torch.random.fork_rng():
-        network = VariationalNetwork(3, (5, 2), beta=0.5)
+        network = VariationalNetwork(*dense(3, (5, 2), 2), 2, beta=0.5)
     x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
     mean, log_variance = network.encoder(x)[:, :2], network.encoder(x)[:, 2:]
     code = torch.distributions.Normal(mean, torch.exp(log_variance / 2))
@@ -163,3 +165,48 @@ def test_lwf_distance_by_hand():
     inputs, outputs = torch.arange(20.0).reshape(5, 4) / 10, torch.zeros(5, 4)
     wanted = learner.teacher.network.decoder(learner.teacher.network.encoder(inputs))
     assert learner.distance(inputs, outputs).item() == pytest.approx(3 * wanted.square().mean().item(), rel=1e-6)
+
+
+def waves(count: int, seed: int, turned: bool = False) -> np.ndarray:
+    """Windows of 8 rows of two sensors, the newest first: a wave and its double; turned: the second runs backwards."""
+    rng = np.random.default_rng(seed)
+    time = rng.uniform(0, 6, (count, 1)) + 0.5 * np.arange(8)
+    pair = np.stack([np.sin(time), 2 * np.sin(time[:, ::-1] if turned else time)], axis=2)
+    return (pair + 0.05 * rng.normal(size=pair.shape))[:, ::-1].reshape(count, 16)
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+@pytest.mark.parametrize("kind", ["autoencoder", "vae"])
+def test_windows_are_learned_as_sequences(layers, kind):
+    parameters = {"window": 8, "hidden": [24, 4], "epochs": 12, "lr": 0.02, **({"beta": 0.01} if kind == "vae" else {})}
+    detector, rows = make({f"{layers}_{kind}": parameters}, 16), waves(200, 0)
+    before = detector.score(rows).mean()
+    detector.update(rows)
+    assert detector.score(rows).mean() < before / 2
+    x = np.concatenate([waves(150, 1), waves(150, 2, turned=True)])
+    assert roc_auc_score(np.repeat([0, 1], 150), detector.score(x)) > 0.9
+    again = make({f"{layers}_{kind}": parameters}, 16)
+    again.restore(copy.deepcopy(detector.state()))
+    for one in (detector, again):
+        one.update(waves(50, 3))
+    np.testing.assert_array_equal(again.score(x), detector.score(x))
+
+
+def test_a_sequence_begins_with_the_oldest_row():
+    """The code of a recurrent encoder changes most with the newest row, which is the first of a flat sample."""
+    detector = make({"gru_autoencoder": {"window": 8}}, 16)
+    x = torch.zeros(1, 16)
+    code = detector.network.encoder(x)
+    moved = []
+    for first in (0, 14):
+        other = x.clone()
+        other[0, first : first + 2] = 1.0
+        moved.append(float((detector.network.encoder(other) - code).detach().abs().sum()))
+    assert moved[0] > 3 * moved[1]
+
+
+def test_windows_that_do_not_fit_are_one_sentence():
+    with pytest.raises(UsageError, match=r"A window of 5 rows has a multiple of 5 values; .* have 16"):
+        make({"lstm_autoencoder": {"window": 5}}, 16)
+    with pytest.raises(UsageError, match=r"two, \[hidden, code\]; got \[4\]"):
+        make({"tcn_autoencoder": {"window": 8, "hidden": [4]}}, 16)

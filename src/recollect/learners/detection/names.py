@@ -13,7 +13,8 @@ from typing import Any
 from recollect.errors import UsageError
 from recollect.nearest import nearest
 
-NETWORKS = ("autoencoder", "vae")
+LAYERS = ("gru", "lstm", "tcn")
+NETWORKS = ("autoencoder", "vae", *(f"{layers}_{kind}" for kind in ("autoencoder", "vae") for layers in LAYERS))
 SKLEARN: Mapping[str, str] = {
     "IsolationForest": "sklearn.ensemble",
     "LocalOutlierFactor": "sklearn.neighbors",

@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from recollect.errors import UsageError
-from recollect.learners.detection.names import NETWORKS, Spec, parse
+from recollect.learners.detection.names import LAYERS, NETWORKS, Spec, parse
 from recollect.learners.options import option
 
 PYOD = "PyOD"
 PYCLAD = "pyCLAD"
 
 _DETECTOR = (
-    "a PyOD or scikit-learn model by its class name, autoencoder, vae, {name: parameters}, 'package.module:Class',"
+    "a PyOD or scikit-learn model by its class name, autoencoder, vae (for windows gru_, lstm_ or tcn_ before either),"
+    " {name: parameters}, 'package.module:Class',"
     " or (in Python) an object or class with fit and decision_function"
 )
 
@@ -74,7 +75,9 @@ class NetworkDetection(Detection):
     """Options of strategies that work on the weights of a network."""
 
     detector: Any = option(
-        "autoencoder", "autoencoder, vae, or {name: parameters}: a detector with weights", kind="detector"
+        "autoencoder",
+        "autoencoder, vae (for windows gru_, lstm_ or tcn_ before either), or {name: parameters}: one with weights",
+        kind="detector",
     )
 
     def __post_init__(self) -> None:
@@ -119,7 +122,34 @@ class Autoencoder:
 
 
 @dataclass(frozen=True)
-class VariationalAutoencoder(Autoencoder):
+class Variational(Autoencoder):
     """Parameters of the detector `vae`."""
 
     beta: float = option(1.0, "weight of the divergence of the code from its prior", whose=PYOD, low=0)
+
+
+@dataclass(frozen=True)
+class SequenceAutoencoder(Autoencoder):
+    """Parameters of autoencoders of windows."""
+
+    layers: ClassVar[str]
+    hidden: Any = option(None, "width of the hidden layer and of the code; by default 32 and 8", kind="widths")
+    window: int = option(10, "rows of a sample: the stream's `window`", low=1)
+
+
+@dataclass(frozen=True)
+class SequenceVariational(SequenceAutoencoder, Variational):
+    """Parameters of variational autoencoders of windows."""
+
+
+def _of(layers: str, kind: type[SequenceAutoencoder]) -> type[SequenceAutoencoder]:
+    return type(f"{layers.upper()}{kind.__name__}", (kind,), {"layers": layers})
+
+
+# The networks by name, each with the class of its parameters.
+DETECTORS: dict[str, type[Autoencoder]] = {
+    "autoencoder": Autoencoder,
+    "vae": Variational,
+    **{f"{layers}_autoencoder": _of(layers, SequenceAutoencoder) for layers in LAYERS},
+    **{f"{layers}_vae": _of(layers, SequenceVariational) for layers in LAYERS},
+}

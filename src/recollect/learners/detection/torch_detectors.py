@@ -1,9 +1,8 @@
-"""An autoencoder and a variational autoencoder that learn as the stream goes on."""
+"""Autoencoders, plain and variational, of rows and of windows, that learn as the stream goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from recollect.learners import devices
 from recollect.learners.base import Array, State
 from recollect.learners.detection import options as available
+from recollect.learners.detection.coders import dense, sequential
 from recollect.learners.detection.detectors import Floats, threshold
 from recollect.learners.detection.names import Spec
 from recollect.learners.detection.standard import RunningScale
@@ -26,15 +26,13 @@ Extra = Callable[[Tensor, Tensor], Tensor]
 
 
 class CodedNetwork(nn.Module):
-    """An encoder and its mirror image. What the code is, and what a sample costs, is said below."""
+    """An encoder and a decoder. What the code is, and what a sample costs, is said below."""
 
     codes = 1
 
-    def __init__(self, n_features: int, widths: Sequence[int]) -> None:
+    def __init__(self, encoder: nn.Module, decoder: nn.Module, width: int) -> None:
         super().__init__()
-        *hidden, self.width = widths
-        self.encoder = _layers([n_features, *hidden, self.codes * self.width])
-        self.decoder = _layers([self.width, *reversed(hidden), n_features])
+        self.encoder, self.decoder, self.width = encoder, decoder, width
 
     def losses(self, x: Tensor, noise: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The loss of each sample, which is its score too, and the outputs."""
@@ -44,7 +42,7 @@ class CodedNetwork(nn.Module):
 class AutoencoderNetwork(CodedNetwork):
     """The loss of a sample is the mean of its squared reconstruction errors.
 
-    >>> losses, outputs = AutoencoderNetwork(6, (8, 2)).losses(torch.zeros(5, 6))
+    >>> losses, outputs = AutoencoderNetwork(*dense(6, (8, 2), 1), 2).losses(torch.zeros(5, 6))
     >>> losses.shape, outputs.shape
     (torch.Size([5]), torch.Size([5, 6]))
     """
@@ -63,8 +61,8 @@ class VariationalNetwork(CodedNetwork):
 
     codes = 2
 
-    def __init__(self, n_features: int, widths: Sequence[int], beta: float = 1.0) -> None:
-        super().__init__(n_features, widths)
+    def __init__(self, encoder: nn.Module, decoder: nn.Module, width: int, beta: float = 1.0) -> None:
+        super().__init__(encoder, decoder, width)
         self.beta = beta
 
     def losses(self, x: Tensor, noise: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -106,10 +104,18 @@ class NetworkDetector:
         self.threshold = np.inf
 
     def _build(self) -> CodedNetwork:
-        widths = self.options.hidden or (64, max(1, self._n_features // 4))
-        if isinstance(self.options, available.VariationalAutoencoder):
-            return VariationalNetwork(self._n_features, widths, self.options.beta)
-        return AutoencoderNetwork(self._n_features, widths)
+        options = self.options
+        beta = options.beta if isinstance(options, available.Variational) else None
+        codes = 1 if beta is None else 2
+        if isinstance(options, available.SequenceAutoencoder):
+            widths = options.hidden or (32, 8)
+            coders = sequential(options.layers, self._n_features, options.window, widths, codes)
+        else:
+            widths = options.hidden or (64, max(1, self._n_features // 4))
+            coders = dense(self._n_features, widths, codes)
+        if beta is not None:
+            return VariationalNetwork(*coders, widths[-1], beta)
+        return AutoencoderNetwork(*coders, widths[-1])
 
     @property
     def stored_bytes(self) -> int:
@@ -178,14 +184,5 @@ class NetworkDetector:
 
 def make_network(spec: Spec, n_features: int, seeds: Seeds, contamination: float, device: str) -> NetworkDetector:
     """The network of this name, with its parameters."""
-    cls = available.VariationalAutoencoder if spec.name == "vae" else available.Autoencoder
-    chosen = read(cls, spec.name, spec.parameters, what="detector")
+    chosen = read(available.DETECTORS[spec.name], spec.name, spec.parameters, what="detector")
     return NetworkDetector(chosen, n_features, seeds, contamination, device)
-
-
-def _layers(widths: Sequence[int]) -> nn.Sequential:
-    """Linear layers with rectifiers between them."""
-    layers: list[nn.Module] = []
-    for low, high in pairwise(widths):
-        layers += [nn.Linear(low, high), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
