@@ -14,10 +14,10 @@ from recollect.runs.pickle_values import (
     Pending,
     Refused,
     admit,
-    array_of_state,
     call,
     data_only,
     key,
+    new,
     set_byte_order,
     set_items,
     short,
@@ -163,12 +163,16 @@ class Machine:
             raise Refused("it calls something that is not a type of data")
         self.push(call(name.name, arguments, self.budget))
 
+    def new(self) -> None:
+        arguments, name = self.pop(), self.pop()
+        self.push(new(name, arguments))
+
     def build(self) -> None:
         state, target = self.pop(), self.top()
         if isinstance(target, Dtype):
             set_byte_order(target, state)
         elif isinstance(target, Pending):
-            array = array_of_state(state, self.budget)
+            array = target.made(state, self.budget)
             self.stack[-1] = array
             for index in target.places:
                 if self.memo[index] is target:
@@ -271,5 +275,6 @@ _ACTIONS: dict[bytes, Callable[[Machine], object]] = {
     b"c": Machine.name,
     b"\x93": Machine.stack_name,
     b"R": Machine.call,
+    b"\x81": Machine.new,
     b"b": Machine.build,
 }

@@ -1,4 +1,4 @@
-"""What a pickle may hold, made by our own code: arrays, numbers, bytes, dictionaries and sets.
+"""What a pickle may hold, made by our own code: arrays, numbers, bytes, dictionaries, sets and sparse matrices.
 
 A name in the file is compared with a short list and never imported; what a call of it would give is built
 here.
@@ -32,6 +32,8 @@ _BUILTINS = {
     "complex",
 }
 _ARRAY_MAKERS = {"_reconstruct", "scalar", "_frombuffer"}
+# The modules in which scipy has kept its matrix of rows.
+_SPARSE = ("scipy.sparse.csr", "scipy.sparse._csr", "scipy.sparse")
 
 
 class Refused(Exception):
@@ -50,6 +52,20 @@ class Pending:
 
     def __init__(self) -> None:
         self.places: list[int] = []
+
+    def made(self, state: Any, budget: Budget) -> Any:
+        """The array of this state."""
+        return array_of_state(state, budget)
+
+
+class PendingMatrix(Pending):
+    """A sparse matrix of scipy's whose parts have not come yet: they are given as a dictionary."""
+
+    def made(self, state: Any, budget: Budget) -> Any:
+        """The parts by name: `_shape`, `indptr`, `indices`, `data` and what else scipy keeps."""
+        if not isinstance(state, dict) or not {"indptr", "indices", "data"} <= set(state):
+            raise Refused("it holds a sparse matrix without indptr, indices and data")
+        return state
 
 
 class Dtype:
@@ -79,6 +95,7 @@ def admit(module: str, name: str) -> Name:
         or (module in ("builtins", "__builtin__") and name in _BUILTINS)
         or (module == "numpy" and name in ("ndarray", "dtype"))
         or (in_core and name in _ARRAY_MAKERS)
+        or (module in _SPARSE and name == "csr_matrix")
         or (module, name) == ("_codecs", "encode")
     ):
         return Name(name)
@@ -180,6 +197,13 @@ def set_byte_order(dtype: Dtype, state: Any) -> None:
     if any(part is not None for part in state[2:5]):
         raise Refused("it holds a structured array; only arrays of numbers are read")
     dtype.text = state[1] + dtype.text.lstrip("<>=|")
+
+
+def new(name: Any, arguments: Any) -> Pending:
+    """What making an admitted type without calling it would give: only a sparse matrix is written so."""
+    if not isinstance(name, Name) or name.name != "csr_matrix" or arguments != ():
+        raise Refused("it makes an object that is not a sparse matrix")
+    return PendingMatrix()
 
 
 def call(name: str, arguments: tuple[Any, ...], budget: Budget) -> Any:
