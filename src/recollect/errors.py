@@ -40,6 +40,7 @@ _EXTRAS = {
     "ray": "ray",
     "sklearn": "sklearn",
     "torch": "torch",
+    "torch_geometric": "graphs",
     "xarray": "xarray",
     "yaml": "run",
 }

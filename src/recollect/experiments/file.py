@@ -265,10 +265,11 @@ def _stream_options() -> list[str]:
     """The options of `make_stream`: those in its signature, and those of a stream of classes or of concepts."""
     from recollect.streams import Spec, make_stream
     from recollect.streams.concepts import concept_options
+    from recollect.streams.graphs.spec import graph_options
 
     own = inspect.signature(make_stream).parameters.values()
     named = [p.name for p in own if p.kind is not p.VAR_KEYWORD and p.name not in _NOT_IN_FILE]
-    return list(dict.fromkeys([*(field.name for field in fields(Spec)), *named, *concept_options()]))
+    return list(dict.fromkeys([*(field.name for field in fields(Spec)), *named, *concept_options(), *graph_options()]))
 
 
 def _label(name: str, options: Mapping[str, Any]) -> str:

@@ -172,7 +172,12 @@ def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Strea
 
     examiner_of(stream, experiment.target)
     if learner.name in LEARNERS:
-        refuse_misfit(LEARNERS[learner.name], stream.problem, gives_boundaries=stream.gives_boundaries)
+        refuse_misfit(
+            LEARNERS[learner.name],
+            stream.problem,
+            gives_boundaries=stream.gives_boundaries,
+            samples=stream.samples,
+        )
 
 
 def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:

@@ -17,7 +17,7 @@ from recollect.errors import UsageError
 from recollect.learners.base import Learner
 from recollect.problems.base import Flags
 
-__all__ = ["Configured", "Flags", "Noted", "Settles", "StandsFor", "Timed", "check_hooks", "check_learner", "misspelt"]
+__all__ = ["Configured", "Flags", "Noted", "Sees", "Settles", "StandsFor", "Timed", "check_hooks", "check_learner", "misspelt"]
 
 
 @runtime_checkable
@@ -26,6 +26,14 @@ class Settles(Protocol):
 
     def settle(self) -> None:
         """Do the training that was put off."""
+
+
+@runtime_checkable
+class Sees(Protocol):
+    """Takes samples that are ids, and looks at what surrounds them: a graph."""
+
+    def see(self, view: Any) -> None:
+        """Take what may be seen from now on: given before the batches of a section, and before an evaluation."""
 
 
 @runtime_checkable
@@ -69,6 +77,7 @@ HOOKS: dict[str, tuple[str, ...] | None] = {
     "state": (),
     "restore": ("state",),
     "settle": (),
+    "see": ("view",),
     "flagged": ("scores", "task"),
     "stored_samples": None,
     "stored_bytes": None,

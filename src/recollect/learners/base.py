@@ -108,6 +108,7 @@ class Setting:
     gives_boundaries: bool = True
     passes: int = 1
     problem: str = "classification"
+    samples: str = "arrays"
 
     def __post_init__(self) -> None:
         if not self.tasks or self.n_classes < 1 or not self.input_shape:
@@ -133,6 +134,7 @@ class Setting:
             gives_boundaries=bool(stream.gives_boundaries),
             passes=int(stream.passes),
             problem=str(getattr(stream, "problem", "classification")),
+            samples=str(getattr(stream, "samples", "arrays")),
         )
 
     @property
@@ -169,7 +171,8 @@ class LearnerCard:
     nothing of its own unless `end_task` is called; `evaluated` is "always" or "end" (its scores in between
     are NaN, so those rows are not planned); `extra` is the pip extra that it needs; `problems` names
     those that it can answer. `role` says what it is for in a comparison: a "contestant"; a "reference", which
-    others are measured against because it may keep or see everything; a "floor", which learns nothing.
+    others are measured against because it may keep or see everything; a "floor", which learns nothing. `samples` says
+    what kinds of samples it takes.
     """
 
     name: str
@@ -184,6 +187,7 @@ class LearnerCard:
     extra: str | None = "torch"
     problems: tuple[str, ...] = ("classification",)
     role: str = "contestant"
+    samples: tuple[str, ...] = ("arrays",)
 
     @property
     def defaults(self) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from recollect.errors import UsageError
 from recollect.learners import devices
 from recollect.learners.base import Array, Keeping, Scores, Setting, State
 from recollect.learners.inference import PIECE_OF_IMAGES, score_all
-from recollect.learners.inputs import Inputs
+from recollect.learners.inputs import Adapter, Inputs
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.optimisers import SGD, Adam, Optimiser
-from recollect.learners.options import Network, Train
+from recollect.learners.options import Network, Offline, Train
 from recollect.learners.randomness import OwnRandomness, sub_seed
 from recollect.runs.seeds import Seeds
 
@@ -36,18 +36,31 @@ class NetworkLearner(Keeping):
         self._network_options = options
         self._owner = _same_task(setting, self.device)
         self._adopt(build(options, setting, seeds.init))
-        self.inputs = Inputs(
-            options.normalise,
-            options.augment,
-            setting,
-            sub_seed(seeds.learner, "augment"),
-            self.device,
-            channels_last=isinstance(self.network, ResNet18),
-        )
+        self.inputs = self._adapter(options)
         self._random: OwnRandomness | None = None
         if not isinstance(self.network, MLP | ResNet18):
             self._random = OwnRandomness(sub_seed(seeds.learner, "network"), self.device)
         self._check_outputs()
+
+    def _adapter(self, options: Network) -> Adapter:
+        """What makes of samples what the network takes."""
+        if self.setting.samples != "arrays":
+            from recollect.learners.graphs.inputs import GraphInputs, refuse_image_options
+
+            refuse_image_options(options)
+            return GraphInputs(self.setting, self.device)
+        return Inputs(
+            options.normalise,
+            options.augment,
+            self.setting,
+            sub_seed(self._seeds.learner, "augment"),
+            self.device,
+            channels_last=isinstance(self.network, ResNet18),
+        )
+
+    def see(self, view: Any) -> None:
+        """Take what may be seen from now on, where samples are ids in something larger."""
+        self.inputs.see(view)
 
     def _adopt(self, network: nn.Module) -> None:
         """Take a network as the learner's own, on its device and in its memory layout."""
@@ -106,9 +119,9 @@ class NetworkLearner(Keeping):
                 f" {self.setting.n_classes} classes, so it must give ({self.setting.n_classes},)."
             )
 
-    def _try(self, forward: Callable[[Tensor], Any]) -> Tensor:
+    def _try(self, forward: Callable[[Any], Any]) -> Tensor:
         """What two empty samples give, in evaluation mode."""
-        x = self.inputs.tensor(np.zeros((2, *self.setting.input_shape), np.uint8))
+        x = self.inputs.example()
         self.network.eval()
         try:
             with torch.inference_mode():
@@ -203,7 +216,7 @@ def _check_weights(network: nn.Module) -> None:
         )
 
 
-def make_optimiser(options: Train, network: nn.Module) -> Optimiser:
+def make_optimiser(options: Train | Offline, network: nn.Module) -> Optimiser:
     """The optimiser of these options."""
     if options.optimizer == "adam":
         return Adam(network, options.lr, options.weight_decay)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from recollect.learners.base import Array, Scores
-from recollect.learners.inputs import Inputs
 from recollect.learners.networks import MLP, Block, ResNet18
+
+if TYPE_CHECKING:
+    from recollect.learners.inputs import Adapter
 
 # Pieces of 512 images are slower on one thread (benchmarks/training.py measures it).
 PIECE_OF_IMAGES = 128
@@ -49,17 +54,17 @@ class MLPByColumns:
         return torch.addmm(bias, weight, columns).t()
 
 
-Folded = FoldedResNet | MLPByColumns
+Folded = Callable[[Any], Tensor]
 
 
-def score_all(network: nn.Module, inputs: Inputs, x: Array, n_classes: int) -> Scores:
+def score_all(network: nn.Module, inputs: Adapter, x: Array, n_classes: int) -> Scores:
     """Scores of the samples `x`, in evaluation mode; the network is left in training mode.
 
     The network is folded at every call, whoever changed its weights since: that takes less than 1 % of the time of a
     test batch, and a fold that was kept would be one of weights that are no more.
     """
-    folded = fold(network)
-    piece = PIECE_OF_FEATURES if isinstance(network, MLP) else PIECE_OF_IMAGES
+    folded = inputs.fold(network)
+    piece = inputs.piece(network)
     scores = np.empty((n_classes, len(x)), np.float32).T  # a class lies together, as the counting wants it
     if folded is None:  # a folded pass has no modes, and setting one takes longer than a small network
         network.eval()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from recollect.errors import UsageError
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.devices import to_array, to_tensor
+from recollect.learners.inference import PIECE_OF_FEATURES, PIECE_OF_IMAGES, Folded, fold
+from recollect.learners.networks import MLP
 
 PADDING = 4
 CONSTANTS = {
@@ -20,6 +22,37 @@ CONSTANTS = {
     "cifar100": ([0.5071, 0.4865, 0.4409], [0.2673, 0.2564, 0.2762]),
     "tiny-imagenet": ([0.4802, 0.4481, 0.3975], [0.2770, 0.2691, 0.2821]),
 }
+
+
+class Adapter(Protocol):
+    """Makes of samples what a network takes, whatever the samples are."""
+
+    def tensor(self, x: Array) -> Any:
+        """What the network takes."""
+
+    def training(self, x: Array) -> Any:
+        """The same for training, augmented if that was asked for."""
+
+    def example(self) -> Any:
+        """Two samples to try a network on."""
+
+    def fold(self, network: nn.Module) -> Folded | None:
+        """A faster forward pass where there is one; it holds for the weights of this moment."""
+
+    def piece(self, network: nn.Module) -> int:
+        """How many samples are scored at once."""
+
+    def see(self, view: Any) -> None:
+        """Take what may be seen from now on."""
+
+    def reseed(self, seed: int) -> None:
+        """Start what is drawn anew."""
+
+    def state(self) -> State:
+        """What is drawn next."""
+
+    def restore(self, state: State) -> None:
+        """Go on from there."""
 
 
 class Inputs:
@@ -40,6 +73,7 @@ class Inputs:
         channels_last: bool,
     ) -> None:
         self._device = device
+        self._shape = setting.input_shape
         self._format = torch.channels_last if channels_last else torch.contiguous_format
         self._constants = _constants(normalise, setting, device)
         self._crop, self._flip = "crop" in augment, "flip" in augment
@@ -62,6 +96,21 @@ class Inputs:
         if self._flip:
             raw = random_flip(raw, self._generator)
         return self._floats(raw)
+
+    def example(self) -> Tensor:
+        """Two empty samples, to try a network on."""
+        return self.tensor(np.zeros((2, *self._shape), np.uint8))
+
+    def fold(self, network: nn.Module) -> Folded | None:
+        """A faster forward pass where there is one; it holds for the weights of this moment."""
+        return fold(network)
+
+    def piece(self, network: nn.Module) -> int:
+        """How many samples are scored at once: what is fastest."""
+        return PIECE_OF_FEATURES if isinstance(network, MLP) else PIECE_OF_IMAGES
+
+    def see(self, view: Any) -> None:
+        """A sample is all there is to see."""
 
     def _floats(self, raw: Tensor) -> Tensor:
         if raw.dtype == torch.uint8:

@@ -13,6 +13,7 @@ from recollect.learners.options import Network, Replay, Train
 # The largest network for which it has been measured to win (benchmarks/training.py: 784-400-400-10).
 WINS_UP_TO = 500_000
 SMALL_INPUT = 64
+GRAPH_NETWORKS = ("gcn", "gat", "sage", "gin")
 JOINABLE: Mapping[str, type[Train]] = {"finetune": Train, "er": Replay}
 
 
@@ -44,6 +45,8 @@ def network_of(chosen: Network, setting: Setting) -> Any:
     shape = setting.input_shape
     if chosen.network != "auto":
         return chosen.network
+    if setting.samples != "arrays":
+        return "gcn"
     is_colour = len(shape) == 3 and shape[0] == 3 and min(shape[1:]) >= 16
     return "reduced_resnet18" if is_colour else "mlp"
 
@@ -51,5 +54,7 @@ def network_of(chosen: Network, setting: Setting) -> Any:
 def hidden_of(chosen: Network, setting: Setting) -> Sequence[int]:
     """The hidden widths of the MLP."""
     default = (100, 100) if setting.n_features <= SMALL_INPUT else (400, 400)
+    if setting.samples != "arrays":
+        default = (64,)  # Kipf and Welling's two layers, as BeGin and CGLB have them
     widths: Sequence[int] = default if chosen.hidden is None else chosen.hidden
     return widths

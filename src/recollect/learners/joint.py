@@ -40,6 +40,11 @@ class JointFinal(JointIncremental):
         """Count the tasks that are over."""
         self.tasks_over += 1
 
+    def settle(self) -> None:
+        """Train when the last task is over."""
+        if self.tasks_over >= len(self.setting.tasks):
+            super().settle()
+
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The logits of all classes; NaN while the stream is under way."""
         if self.changes and self.tasks_over < len(self.setting.tasks):

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from recollect.errors import UsageError
 from recollect.learners.base import Setting
-from recollect.learners.joining import hidden_of, network_of
+from recollect.learners.joining import GRAPH_NETWORKS, hidden_of, network_of
 from recollect.learners.options import NETWORKS, Network
 from recollect.learners.paths import import_path, refuse_call
 
@@ -121,12 +121,11 @@ def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
     chosen = network_of(options, setting)
     if isinstance(chosen, str) and ":" in chosen:
         chosen = import_path(chosen, "network")
-    if isinstance(chosen, nn.Module):
-        return lambda: deepcopy(chosen)
     if not isinstance(chosen, str):
-        name = options.network if isinstance(options.network, str) else getattr(chosen, "__name__", repr(chosen))
-        refuse_call(chosen, name, "network", {})
-        return lambda: chosen()
+        make = _own_maker(chosen, options)
+        return make if setting.samples == "arrays" else lambda: _on_graph(make())
+    if chosen in GRAPH_NETWORKS:
+        return _graph_maker(chosen, options, setting)
     shape = setting.input_shape
     is_image = len(shape) == 3
     if chosen == "mlp":
@@ -137,3 +136,25 @@ def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
         width = 20 if chosen == "reduced_resnet18" else 64
         return lambda: ResNet18(shape[0], width, setting.n_classes)
     raise UsageError(f"There is no network named {chosen!r}. There are: {', '.join(NETWORKS)}.")
+
+
+def _own_maker(chosen: Any, options: Network) -> Callable[[], Any]:
+    if isinstance(chosen, nn.Module):
+        return lambda: deepcopy(chosen)
+    name = options.network if isinstance(options.network, str) else getattr(chosen, "__name__", repr(chosen))
+    refuse_call(chosen, name, "network", {})
+    return lambda: chosen()
+
+
+def _graph_maker(kind: str, options: Network, setting: Setting) -> Callable[[], Any]:
+    if setting.samples == "arrays":
+        raise UsageError(f"The network {kind} is for graphs; the stream has samples of shape {setting.input_shape}.")
+    from recollect.learners.graphs.networks import GraphNetwork
+
+    return lambda: GraphNetwork(kind, setting.n_features, hidden_of(options, setting), setting.n_classes)
+
+
+def _on_graph(network: Any) -> Any:
+    from recollect.learners.graphs.networks import OwnNetwork
+
+    return OwnNetwork(network) if isinstance(network, nn.Module) and not hasattr(network, "decode") else network

@@ -14,9 +14,9 @@ from torch import Tensor
 from recollect.learners import devices
 from recollect.learners.base import Array, Scores, Setting, State
 from recollect.learners.buffers import Everything, GreedyBalanced
-from recollect.learners.finetune import NetworkLearner, refuse_lone_sample
+from recollect.learners.finetune import NetworkLearner, make_optimiser, refuse_lone_sample
 from recollect.learners.networks import build
-from recollect.learners.optimisers import SGD, clip
+from recollect.learners.optimisers import clip
 from recollect.learners.options import Offline
 from recollect.learners.randomness import OwnRandomness, sub_seed
 from recollect.runs.seeds import Seeds
@@ -59,10 +59,14 @@ class OfflineLearner(NetworkLearner):
     def end_task(self) -> None:
         """Do nothing: the training waits until scores are asked."""
 
-    def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
-        """The logits of all classes, after training anew if what is stored has changed."""
+    def settle(self) -> None:
+        """Train anew if what is stored has changed, with what may be seen now."""
         if self.changes != self.trained_at:
             self._retrain()
+
+    def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
+        """The logits of all classes, after training anew if what is stored has changed."""
+        self.settle()
         return super().score(x, task)
 
     def _retrain(self) -> None:
@@ -82,7 +86,7 @@ class OfflineLearner(NetworkLearner):
     def _train(self, rng: np.random.Generator) -> None:
         chosen = self.options
         x, y = self.stored()
-        optimiser = SGD(self.network, chosen.lr, chosen.momentum, chosen.weight_decay)
+        optimiser = make_optimiser(chosen, self.network)
         for epoch in range(chosen.epochs):
             optimiser.lr = learning_rate(chosen, epoch)
             order = rng.permutation(len(y))

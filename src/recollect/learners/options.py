@@ -19,7 +19,7 @@ SURVEY = "Mai et al. 2022"
 GDUMB = "Prabhu et al. 2020"
 DER = "Buzzega et al. 2020"
 
-NETWORKS = ("auto", "mlp", "reduced_resnet18", "resnet18")
+NETWORKS = ("auto", "mlp", "reduced_resnet18", "resnet18", "gcn", "gat", "sage", "gin")
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Network:
 
     network: Any = option(
         "auto",
-        "auto, mlp, reduced_resnet18, resnet18, a torch module, a function that makes one,"
-        " or 'package.module:function'; auto is reduced_resnet18 for colour images and mlp else",
+        "auto, mlp, reduced_resnet18, resnet18, gcn, gat, sage, gin, a torch module, a function that makes one,"
+        " or 'package.module:function'; auto is reduced_resnet18 for colour images, gcn for graphs and mlp else",
         choices=NETWORKS,
         kind="network",
     )
     hidden: Any = option(
         None,
-        "hidden widths of the mlp; by default 100, 100 up to 64 inputs and 400, 400 above",
+        "hidden widths; of the mlp by default 100, 100 up to 64 inputs and 400, 400 above, of networks over graphs 64",
         kind="widths",
     )
     normalise: Any = option(
@@ -152,7 +152,8 @@ class Offline(Network):
         whose=GDUMB,
         choices=("warm_restarts", "constant"),
     )
-    momentum: float = option(0.9, "momentum", whose=GDUMB, low=0)
+    optimizer: str = option("sgd", "the optimiser", whose=GDUMB, choices=("sgd", "adam"))
+    momentum: float = option(0.9, "momentum of sgd", whose=GDUMB, low=0)
     weight_decay: float = option(1e-6, "weight decay", whose=GDUMB, low=0)
     clip: float = option(10.0, "largest norm of the gradient", whose=GDUMB, low=0)
     cutmix: float = option(

@@ -16,6 +16,9 @@ from recollect.learners.paths import import_path, refuse_call
 from recollect.nearest import nearest
 from recollect.runs.seeds import Seeds
 
+# What learners with a network take: where samples are ids in a graph, a network over graphs sees it.
+_ANY = ("arrays", "nodes", "links", "graphs")
+
 _CARDS = (
     LearnerCard(
         name="finetune",
@@ -25,6 +28,7 @@ _CARDS = (
         options=options.Train,
         stores="nothing",
         costs="one forward and backward pass of the stream batch",
+        samples=_ANY,
     ),
     LearnerCard(
         name="er",
@@ -34,6 +38,7 @@ _CARDS = (
         options=options.Replay,
         stores="`memory` samples and labels",
         costs="one forward and backward pass of the stream and memory batch",
+        samples=_ANY,
     ),
     LearnerCard(
         name="er_ace",
@@ -43,6 +48,7 @@ _CARDS = (
         options=options.TwoPassReplay,
         stores="`memory` samples and labels",
         costs="a forward and backward pass of the stream batch and one of the memory batch",
+        samples=_ANY,
     ),
     LearnerCard(
         name="derpp",
@@ -52,6 +58,7 @@ _CARDS = (
         options=options.DarkReplay,
         stores="`memory` samples, labels and logits",
         costs="a forward and backward pass of the stream batch and two of memory batches",
+        samples=_ANY,
     ),
     LearnerCard(
         name="agem",
@@ -61,6 +68,7 @@ _CARDS = (
         options=options.TwoPassReplay,
         stores="`memory` samples and labels",
         costs="a forward and backward pass of the stream batch and one of the memory batch",
+        samples=_ANY,
     ),
     LearnerCard(
         name="ewc",
@@ -71,6 +79,7 @@ _CARDS = (
         stores="the weights twice (anchor, importance), and `samples` samples of the present task",
         costs="one pass of the stream batch; `samples` x `labels` single passes at the end of a task",
         needs_boundaries=True,
+        samples=_ANY,
     ),
     LearnerCard(
         name="mas",
@@ -81,6 +90,7 @@ _CARDS = (
         stores="the weights twice (anchor, importance), and `samples` samples of the present task",
         costs="one pass of the stream batch; `samples` single passes at the end of a task",
         needs_boundaries=True,
+        samples=_ANY,
     ),
     LearnerCard(
         name="lwf",
@@ -91,6 +101,7 @@ _CARDS = (
         stores="the network once more, as the teacher",
         costs="one pass of the stream batch and one forward pass of the teacher",
         needs_boundaries=True,
+        samples=_ANY,
     ),
     LearnerCard(
         name="ncm",
@@ -120,6 +131,7 @@ _CARDS = (
         options=options.GDumb,
         stores="`memory` samples and labels",
         costs="nothing while learning; `epochs` passes over the memory before each evaluation",
+        samples=_ANY,
     ),
     LearnerCard(
         name="random",
@@ -131,6 +143,7 @@ _CARDS = (
         stores="nothing",
         costs="nothing",
         extra=None,
+        samples=_ANY,
     ),
     LearnerCard(
         name="joint_incremental",
@@ -141,6 +154,7 @@ _CARDS = (
         options=options.Joint,
         stores="every sample and label of the stream",
         costs="`epochs` passes over all data seen, before each evaluation",
+        samples=_ANY,
     ),
     LearnerCard(
         name="joint_final",
@@ -153,6 +167,7 @@ _CARDS = (
         costs="`epochs` passes over the whole stream, once",
         needs_boundaries=True,
         evaluated="end",
+        samples=_ANY,
     ),
 )
 
@@ -189,7 +204,7 @@ def make_learner(
             f"There is no learner named {name!r}; the nearest is {nearest(name, LEARNERS)!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
-    refuse_misfit(card, setting.problem, gives_boundaries=setting.gives_boundaries)
+    refuse_misfit(card, setting.problem, gives_boundaries=setting.gives_boundaries, samples=setting.samples)
     if card.extra is not None and find_spec("torch") is None:
         raise MissingExtra.of("torch", card.extra)
     chosen = options.read(card.options, name, config or {})
@@ -204,8 +219,14 @@ def role_of(learner: object) -> str:
     return next((card.role for card in LEARNERS.values() if card.maker == maker), "contestant")
 
 
-def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool) -> None:
-    """Raise UsageError if streams of this problem, or without told boundaries, are not for this learner."""
+def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool, samples: str = "arrays") -> None:
+    """Raise UsageError if streams of this problem, these samples or without told boundaries are not for this learner."""
+    if samples not in card.samples:
+        fitting = [other.name for other in LEARNERS.values() if samples in other.samples]
+        raise UsageError(
+            f"The learner {card.name!r} takes {' and '.join(card.samples)}, and the samples of this stream are {samples}."
+            f" For these there are: {', '.join(fitting)}."
+        )
     if problem not in card.problems:
         fitting = [other.name for other in LEARNERS.values() if problem in other.problems]
         raise UsageError(

@@ -66,7 +66,9 @@ class Counting:
         """Evaluate the learner as the plan says."""
         current = moment.current
         # The untrained row is the reference of transfer: it has every column even where the others have not.
-        columns = None if plan.columns == "all" or current < 0 else current + 1
+        # Where the future cannot be seen there is nothing to ask it about.
+        every = plan.columns == "all" or current < 0
+        columns = None if every and self.stream.asks_future else current + 1
         counts = evaluate(
             learner,
             self.stream,
@@ -78,7 +80,7 @@ class Counting:
             batch=batch,
         )
         if counts is None:
-            reason = "the learner gave no scores: every one is NaN"
+            reason = "the learner gave no scores: every one is NaN" if columns != 0 else "nothing can be seen yet"
             return Row(moment.after, step=moment.step, task_end=moment.task_end, reason=reason)
         return self._as_row(counts, moment, plan)
 
@@ -145,7 +147,9 @@ def evaluate(
     answered = False
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
-    size = batch or batch_size(stream.data.test, len(question.first))
+    # One pass over a graph answers all its samples, however many are asked.
+    all_at_once = 0 if stream.views is None else len(stream.data.test)
+    size = batch or all_at_once or batch_size(stream.data.test, len(question.first))
     for given in stream.test_batches(size, tasks=chosen, subsample=subsample):
         scores = learner.score(given.x, given.task) if question.is_given else learner.score(given.x)
         scores = _checked(scores, len(given.y), len(question.first))

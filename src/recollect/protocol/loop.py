@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import LEARNS, Settles, check_learner
+from recollect.learners.abilities import LEARNS, Sees, Settles, check_learner
 from recollect.problems import Examiner, Moment, problem_of
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row
@@ -58,6 +58,7 @@ def iter_protocol(
     [(-1, 0, (4, 4)), (0, 4, (4, 4)), (1, 8, (4, 4))]
     """
     check_learner(learner, LEARNS)
+    plan = fitting(plan, stream)
     for row, _ in walk(learner, stream, examiner_of(stream, target), seed, plan, start, test_batch, Meter()):
         yield row
 
@@ -79,6 +80,11 @@ def spread(rows: int, sections: int) -> tuple[int, ...]:
         raise UsageError(f"A plan has at least one row; got rows = {rows}.")
     count = min(rows, sections)
     return tuple(((i + 1) * sections) // count - 1 for i in range(count))
+
+
+def fitting(plan: Plan, stream: Stream) -> Plan:
+    """The plan as far as the stream can answer it: tasks to come cannot be asked where they cannot be seen."""
+    return plan if stream.asks_future else replace(plan, columns="seen")
 
 
 def planned(plan: Plan, stream: Stream) -> tuple[int, ...]:
@@ -110,6 +116,12 @@ def walk(
     """The loop itself: each row with the place to go on from after it."""
     settles = learner if isinstance(learner, Settles) else None
     wanted = frozenset(planned(plan, stream))
+    views, sees = stream.views, learner if isinstance(learner, Sees) else None
+
+    def show(section: int, *, training: bool) -> None:
+        if views is None or sees is None or section >= stream.n_sections or (section < 0 and not views.future):
+            return
+        sees.see(views.training(section) if training else views.evaluation(section))
 
     def row(place: Place, step: int, section_end: bool) -> Row:
         after = stream.learned_by(place.section)
@@ -117,6 +129,7 @@ def walk(
         task_end = step == 0 or (visited and place.section in stream.learned_at)  # not by a concept that comes again
         current = after if visited else min(after + 1, len(stream.tasks) - 1)
         meter.start("evaluate")
+        show(place.section if visited else place.section + 1, training=False)
         made = examiner.row(learner, Moment(after, current, step, task_end), plan, test_batch)
         meter.stop()
         return made
@@ -126,6 +139,7 @@ def walk(
         yield row(place, 0, True), place
     last = max(wanted)
     meter.start("train")
+    show(place.section + 1, training=True)
     for batch in stream.batches(seed, start=place.batch):
         if place.section >= last:
             break
@@ -136,6 +150,7 @@ def walk(
                 learner.end_task()
             place = Place(batch.number + 1, ends)
             if ends not in wanted:
+                show(ends + 1, training=True)
                 continue
         elif plan.every and batch.samples_seen % plan.every < len(batch.y):
             place = Place(batch.number + 1, place.section)
@@ -146,4 +161,5 @@ def walk(
         meter.stop()
         yield row(place, batch.samples_seen, ends is not None), place
         meter.start("train")
+        show(place.section + 1, training=True)
     meter.stop()

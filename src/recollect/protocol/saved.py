@@ -16,7 +16,7 @@ from recollect.learners.registry import role_of
 from recollect.problems import problem_of
 from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
-from recollect.protocol.loop import EVERYTHING, Place, examiner_of, planned, walk
+from recollect.protocol.loop import EVERYTHING, Place, examiner_of, fitting, planned, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
 from recollect.runs.identity import Identity
@@ -81,6 +81,7 @@ def iter_run(
         role=role or role_of(learner),
         identity=identity or identity_of(learner, stream, target),
     )
+    plan = run.plan
     with RunFolder.open(folder, run) as saved:
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
@@ -134,6 +135,7 @@ def describe(
     for what, text in (("name of the learner", name), ("name of the stream", stream.name)):
         if not isinstance(text, str) or not text:
             raise UsageError(f"The {what} in a record is a text; got {text!r}.")
+    plan = fitting(plan, stream)
     return Run(
         learner=name,
         stream=stream.name,

@@ -19,8 +19,10 @@ from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
 from recollect.streams.concepts.named import holds_concepts, is_concept_source, make_concept_stream, stream_from_file
 from recollect.streams.data import Dataset
+from recollect.streams.graphs.names import GRAPHS, is_graph_source
 from recollect.streams.images import dataset_from_images
 from recollect.streams.locate import find_folder, present
+from recollect.streams.npz import npz_names
 from recollect.streams.published import Published
 from recollect.streams.readers import cifar, idx, tiny_imagenet
 from recollect.streams.scenarios import build_stream
@@ -57,7 +59,7 @@ STREAMS: dict[str, NamedStream] = {
 
 def stream_names() -> tuple[str, ...]:
     """The names that `make_stream` knows, beside `adbench:shuttle` and the like and paths of files."""
-    return (*CATALOGUE, *STREAMS)
+    return (*CATALOGUE, *STREAMS, *GRAPHS)
 
 
 @takes_options
@@ -86,6 +88,9 @@ def make_stream(
     "pyclad-nsl-kdd", and files with a concept and a label a row; their options are those of `ConceptSpec` and
     `SourceSpec`: scenario, batch, order, visits, concepts, n_concepts, ...
 
+    Streams over graphs are "cora", "citeseer", "amazon-computers", "tu:ENZYMES", ... and `.npz` files with an adjacency
+    matrix; they take the options of `GraphSpec`, too: visibility, test_nodes, remainder, ...
+
     >>> stream = make_stream("digits", tasks=5)
     >>> stream.n_batches, stream.n_samples, stream.tasks[0].original
     (145, 1438, (3, 2))
@@ -99,12 +104,21 @@ def make_stream(
     if name.endswith((".npz", ".csv")):
         _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         path = _path_of(name, data)
+        if _holds_graph(path):
+            from recollect.streams.graphs.named import make_graph_stream
+
+            return make_graph_stream(str(path), None, {**options, **split})
         if holds_concepts(path, options):
             return stream_from_file(path, {**options, **split})
         return build_stream(dataset_from_npz(path, **split), Spec.of(options))
     if is_concept_source(name):
         _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         return make_concept_stream(name, data, {**options, **split})
+    if is_graph_source(name):
+        from recollect.streams.graphs.named import make_graph_stream
+
+        _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
+        return make_graph_stream(name, data, {**options, **split})
     named = STREAMS.get(name) or NamedStream(name)
     if named.dataset not in CATALOGUE and name and (folder := _found(name, data, Path.is_dir)):
         _refuse(name, partial=partial or None)
@@ -269,6 +283,10 @@ def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
     if "classes_per_task" in options or "angles" in options:
         defaults.pop("tasks", None)
     return defaults
+
+
+def _holds_graph(path: Path) -> bool:
+    return any(name in ("adj_indptr", "adj_matrix.indptr", "edge_index") for name in npz_names(path))
 
 
 def _path_of(name: str, data: Path | str | None) -> Path:

@@ -20,6 +20,32 @@ class Transform(Protocol):
         """What is done, in words that differ for every other transform: they enter the fingerprint."""
 
 
+class Views(Protocol):
+    """What may be seen beside the samples at each step, where samples are ids in something larger: a graph.
+
+    `samples` says what an id is of, `input_shape` what there is to see of one, `future` whether samples of tasks to
+    come can be asked.
+    """
+
+    @property
+    def samples(self) -> str:
+        """What a sample is: nodes, links or graphs."""
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """The shape of what is seen of one sample."""
+
+    @property
+    def future(self) -> bool:
+        """Whether samples of tasks to come can be seen."""
+
+    def training(self, step: int) -> Any:
+        """What may be seen while section `step` is learned."""
+
+    def evaluation(self, step: int) -> Any:
+        """What may be seen in an evaluation after section `step`."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """What a learner meets.
@@ -27,7 +53,8 @@ class Batch:
     Attributes
     ----------
     x : array of shape (n, *input_shape)
-        uint8 images (channels, height, width) or float32 features; the learner makes floats of them.
+        uint8 images (channels, height, width) or float32 features; the learner makes floats of them. Where the
+        stream has views, ids: of nodes, of graphs, or of both ends of links.
     y : array of shape (n,)
         Labels in the order of the tasks: those of task 0 are 0 .. c0 - 1, those of task 1 follow. In streams
         of anomaly detection they are hidden: -1.

@@ -21,13 +21,13 @@ from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.run import Task
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
-from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Visit
+from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Views, Visit
 from recollect.streams.samples import Samples, checksum
 
 # Test samples are always met in this order: a learner that looks at whole batches gains nothing from it.
 TEST_ORDER_SEED = 20230901
 
-__all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform", "Visit"]
+__all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform", "Views", "Visit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +39,8 @@ class Stream:
     `shuffle=False` keeps the order of the samples in each task (time). `variant` is what the fingerprint
     must know beside classes, counts and test samples. `problem` is what is asked; `adds_classes` says that a task may
     bring classes, `tells_labels` that a learner is told the labels of its training samples. `visits` are the pieces
-    in which the training samples come, where that is not each task once.
+    in which the training samples come, where that is not each task once. `views` say what may be seen at each step where
+    samples are ids in a graph.
 
     A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
     concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is
@@ -71,6 +72,7 @@ class Stream:
     adds_classes: bool = True
     tells_labels: bool = True
     visits: tuple[Visit, ...] = ()
+    views: Views | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -80,8 +82,18 @@ class Stream:
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """The shape of one sample."""
-        return self.data.input_shape
+        """The shape of one sample, or of what is seen of it."""
+        return self.data.input_shape if self.views is None else self.views.input_shape
+
+    @property
+    def samples(self) -> str:
+        """What the samples are: arrays, or ids of nodes, links or graphs."""
+        return "arrays" if self.views is None else self.views.samples
+
+    @property
+    def asks_future(self) -> bool:
+        """Whether tasks that have not come can be asked: in a graph that grows, their nodes are not there."""
+        return self.views is None or self.views.future
 
     @cached_property
     def n_train(self) -> int:

@@ -133,9 +133,16 @@ def kept_sparse(features: Any) -> Features:
     return dense
 
 
-def without_labels(graph: Graph) -> Graph:
-    """The same graph, nothing known of its nodes but features and edges."""
-    return replace(graph, labels=None, classes=())
+def with_row_sums_of_one(graph: Graph) -> Graph:
+    """The same graph, the features of each node divided by their sum; a row of zeros stays."""
+    if graph.features is None:
+        raise UsageError(f"features: rows divides the features of a node, and the nodes of {graph.name} have none.")
+    total = np.asarray(graph.features.sum(1)).ravel()
+    if (total < 0).any():
+        raise UsageError(f"features: rows divides by the sum of a node's features; some of {graph.name} are below 0.")
+    scale = sparse.diags_array((1 / np.where(total == 0, 1, total)).astype(np.float32))
+    divided = scale @ graph.features
+    return replace(graph, features=divided.tocsr() if sparse.issparse(divided) else divided)
 
 
 def _n_nodes(raw: RawGraph, where: str) -> int:

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 from recollect.errors import UsageError
 from recollect.streams.graphs.planetoid import csr
 from recollect.streams.graphs.raw import RawGraph, whole_numbers
-from recollect.streams.npz import npz_names, read_npz
+from recollect.streams.npz import read_npz
 
 _SPLITS = {"train": ("train_idx", "train_mask"), "valid": ("val_idx", "val_mask"), "test": ("test_idx", "test_mask")}
-
-
-def holds_graph(path: Path) -> bool:
-    """Whether the file has the parts of an adjacency matrix."""
-    return any(name in ("adj_indptr", "adj_matrix.indptr", "edge_index") for name in npz_names(path))
 
 
 def read_npz_graph(path: Path, name: str | None = None) -> RawGraph:

@@ -17,8 +17,9 @@ SUFFIXES = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 VALIDATION = 500
 
 
-def read_planetoid(folder: Path, name: str) -> RawGraph:
-    """The graph of this name; test nodes that no file describes (15 of CiteSeer) have no label and no features."""
+def read_planetoid(path: Path, name: str) -> RawGraph:
+    """The graph of this name, in the folder or beside the file at the path; test nodes that no file describes (15 of CiteSeer) have no label and no features."""
+    folder = path if path.is_dir() else path.parent
     missing = [f"ind.{name}.{suffix}" for suffix in SUFFIXES if not (folder / f"ind.{name}.{suffix}").is_file()]
     if missing:
         raise UsageError(f"{folder} lacks {', '.join(missing)}; a Planetoid graph has eight files, ind.{name}.*.")

@@ -1,0 +1,106 @@
+"""From ids to what a network over a graph takes: the samples' places in what may be seen now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from recollect.errors import UsageError
+from recollect.learners.base import Array, Setting, State
+from recollect.learners.devices import to_tensor
+from recollect.learners.graphs.products import Surroundings
+
+if TYPE_CHECKING:
+    from recollect.streams.graphs.view import View
+
+PIECE_OF_IDS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Samples by their places in a graph, and the graph."""
+
+    places: Tensor
+    graph: Surroundings
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the places: one number for each node, two for each link."""
+        return tuple(self.places.shape)
+
+    @property
+    def dtype(self) -> str:
+        """What a sample is, in words, for messages."""
+        return "ids"
+
+
+class GraphInputs:
+    """Turns ids into their places in the view of the step; `see` gives the view."""
+
+    def __init__(self, setting: Setting, device: torch.device) -> None:
+        self._device = device
+        self._n_features = setting.n_features
+        self._per_sample = (2,) if setting.samples == "links" else ()
+        self._view: View | None = None
+        self._graph: Surroundings | None = None
+
+    def see(self, view: View) -> None:
+        """Take what may be seen from now on; what is made of it is made once."""
+        if view is not self._view:
+            self._view = view
+            self._graph = Surroundings.of(view.adjacency, view.features, self._device)
+
+    def tensor(self, x: Array) -> Seen:
+        """What the network takes."""
+        if self._view is None or self._graph is None:
+            raise UsageError("A learner over a graph is shown what it may see first: learner.see(view).")
+        return Seen(to_tensor(self._view.places(x), self._device), self._graph)
+
+    def training(self, x: Array) -> Seen:
+        """The same."""
+        return self.tensor(x)
+
+    def example(self) -> Seen:
+        """Two samples in a graph of three nodes, to try a network on."""
+        adjacency = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.float32))
+        features = np.zeros((3, self._n_features), np.float32)
+        places = np.zeros((2, *self._per_sample), np.int64)
+        return Seen(to_tensor(places, self._device), Surroundings.of(adjacency, features, self._device))
+
+    def fold(self, network: nn.Module) -> Callable[[Seen], Tensor] | None:
+        """One pass over the whole graph, from which every sample is answered: good for the weights of this moment."""
+        encode, decode = getattr(network, "encode", None), getattr(network, "decode", None)
+        if encode is None or decode is None or self._graph is None:
+            return None
+        network.eval()
+        with torch.inference_mode():
+            table = encode(self._graph)
+        network.train()
+        return lambda seen: decode(table, seen.places)
+
+    def piece(self, network: nn.Module) -> int:
+        """How many samples are scored at once."""
+        return PIECE_OF_IDS
+
+    def reseed(self, seed: int) -> None:
+        """Nothing is drawn here."""
+
+    def state(self) -> State:
+        """Nothing: the view comes from the stream."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to put back."""
+
+
+def refuse_image_options(options: Any) -> None:
+    """Raise UsageError for options that are for images."""
+    for name, plain in (("normalise", None), ("augment", "none"), ("cutmix", 0.0)):
+        if getattr(options, name, plain) != plain:
+            raise UsageError(f"The option {name} is for images; samples of this stream are in a graph. Leave it out.")

@@ -1,0 +1,139 @@
+"""GCN, GAT, GraphSAGE and GIN: PyG's layers, fed from a matrix that is normalised once for each view."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from recollect.errors import MissingExtra
+from recollect.learners.graphs.inputs import Seen
+from recollect.learners.graphs.products import Sparse, Surroundings
+
+HEADS = 8
+
+Layer = Callable[[nn.Module, "Tensor | Sparse", Surroundings], Tensor]
+
+
+def pyg() -> Any:
+    """PyG's layers; one line where it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            return import_module("torch_geometric.nn")
+    except ModuleNotFoundError as error:
+        raise MissingExtra.of("torch-geometric", "graphs") from error
+
+
+def linear(x: Tensor | Sparse, weight: Tensor) -> Tensor:
+    """x times the transposed weights, x sparse or not."""
+    return x @ weight.t()
+
+
+def _gcn(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
+    return graph.normalised @ linear(x, layer.lin.weight) + layer.bias
+
+
+def _sage(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
+    around = graph.mean @ linear(x, layer.lin_l.weight)
+    return around + layer.lin_l.bias + linear(x, layer.lin_r.weight)
+
+
+def _gin(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
+    first, *rest = layer.nn
+    own = linear(x, first.weight)
+    out = (1 + layer.eps) * own + graph.sum @ own + first.bias
+    for module in rest:
+        out = module(out)
+    return out
+
+
+def _gat(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
+    dense = x if isinstance(x, Tensor) else graph.dense_features
+    out: Tensor = layer(dense, graph.edge_index)
+    return out
+
+
+def _make_gin(layers: Any, inputs: int, outputs: int) -> Any:
+    inner = nn.Sequential(nn.Linear(inputs, outputs), nn.ReLU(), nn.Linear(outputs, outputs))
+    return layers.GINConv(inner, train_eps=True)
+
+
+# How a layer of each kind is made, inputs and outputs given, and what its forward pass is.
+KINDS: dict[str, tuple[Callable[[Any, int, int], Any], Layer]] = {
+    "gcn": (lambda layers, inputs, outputs: layers.GCNConv(inputs, outputs, normalize=False), _gcn),
+    "sage": (lambda layers, inputs, outputs: layers.SAGEConv(inputs, outputs), _sage),
+    "gin": (_make_gin, _gin),
+    "gat": (
+        lambda layers, inputs, outputs: layers.GATConv(inputs, outputs // HEADS or 1, heads=HEADS if outputs >= HEADS else 1),
+        _gat,
+    ),
+}
+
+
+class GraphNetwork(nn.Module):
+    """Layers of one kind with rectifiers between them; the answers are read from the nodes of the last one.
+
+    `encode` is one pass over the graph, `decode` reads the samples from it.
+    """
+
+    def __init__(self, kind: str, n_features: int, hidden: Sequence[int], n_outputs: int) -> None:
+        super().__init__()
+        layers = pyg()
+        make, self._layer = KINDS[kind]
+        widths = [n_features, *hidden]
+        body = [make(layers, a, b) for a, b in pairwise(widths)]
+        last = layers.GATConv(widths[-1], n_outputs, heads=1) if kind == "gat" else make(layers, widths[-1], n_outputs)
+        self.layers = nn.ModuleList([*body, last])
+
+    def features(self, graph: Surroundings) -> Tensor:
+        """What the last layer sees, of every node."""
+        x: Tensor | Sparse = graph.features
+        for layer in self.layers[:-1]:
+            x = F.relu(self._layer(layer, x, graph))
+        return x if isinstance(x, Tensor) else graph.dense_features
+
+    def encode(self, graph: Surroundings) -> Tensor:
+        """The outputs of every node."""
+        x: Tensor | Sparse = self.features(graph) if len(self.layers) > 1 else graph.features
+        return self._layer(self.layers[-1], x, graph)
+
+    def decode(self, table: Tensor, places: Tensor) -> Tensor:
+        """The outputs of the samples."""
+        return table[places]
+
+    def forward(self, seen: Seen) -> Tensor:
+        """The outputs of the samples."""
+        return self.decode(self.encode(seen.graph), seen.places)
+
+
+class OwnNetwork(nn.Module):
+    """A module of the user's of `(x, edge_index)`, or of `(x, adjacency)` if its argument is called so."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        code = getattr(type(module).forward, "__code__", None)
+        names = code.co_varnames[: code.co_argcount] if code is not None else ()
+        self._takes_adjacency = len(names) > 2 and names[2].startswith("adj")
+
+    def encode(self, graph: Surroundings) -> Tensor:
+        """The outputs of every node."""
+        edges = graph.normalised.matrix if self._takes_adjacency else graph.edge_index
+        outputs: Tensor = self.module(graph.dense_features, edges)
+        return outputs
+
+    def decode(self, table: Tensor, places: Tensor) -> Tensor:
+        """The outputs of the samples."""
+        return table[places]
+
+    def forward(self, seen: Seen) -> Tensor:
+        """The outputs of the samples."""
+        outputs = self.encode(seen.graph)
+        return self.decode(outputs, seen.places) if isinstance(outputs, torch.Tensor) else outputs

@@ -1,0 +1,57 @@
+"""Graph streams by name or path: find, read, check, and cut into tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import NotComputable, UsageError
+from recollect.streams.graphs.graph import Graph, checked, with_row_sums_of_one
+from recollect.streams.graphs.names import TU, Source, source_of
+from recollect.streams.graphs.nodes import node_stream
+from recollect.streams.graphs.spec import read_graph_options
+from recollect.streams.locate import data_dirs
+from recollect.streams.stream import Stream
+
+
+def make_graph_stream(name: str, data: Path | str | None, options: Mapping[str, Any]) -> Stream:
+    """The stream over a graph of this name, or of the file at this path."""
+    spec, asked, batch_given = read_graph_options(options, f"The stream {name}")
+    graph, level = load_graph(name, data)
+    level = asked.level or level
+    if asked.features == "rows":
+        graph = with_row_sums_of_one(graph)
+    if level != "node":
+        raise UsageError(f"{name}: streams over {level}s are not there yet.")
+    return node_stream(graph, spec, asked, whole_batches=not batch_given)
+
+
+def load_graph(name: str, data: Path | str | None = None) -> tuple[Graph, str]:
+    """The graph of this name or path, and what its samples are by default."""
+    path = Path(name)
+    if path.suffix == ".npz":
+        return _read(path, path.stem, "npz:read_npz_graph", path.stat().st_mtime_ns), "node"
+    source = source_of(name)
+    path = _find(name, source, data)
+    return _read(path, name.removeprefix(TU), source.reader, path.stat().st_mtime_ns), source.level
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, name: str, reader: str, changed: int) -> Graph:
+    module, _, function = reader.partition(":")
+    return checked(getattr(import_module(f"recollect.streams.graphs.{module}"), function)(path, name))
+
+
+def _find(name: str, source: Source, data: Path | str | None) -> Path:
+    roots = data_dirs(data)
+    for root in roots:
+        for relative in source.paths:
+            if (root / relative).exists():
+                return root / relative
+    raise NotComputable(
+        f"The graph {name} is not here: looked for {' or '.join(source.paths[:3])} in"
+        f" {', '.join(map(str, roots))}. --data DIR or RECOLLECT_DATA says where it is."
+    )

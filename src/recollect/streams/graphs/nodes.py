@@ -1,0 +1,136 @@
+"""Streams whose samples are nodes: which are trained and tested in each task, and what of the graph is seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.streams.assemble import class_order, some
+from recollect.streams.data import Dataset
+from recollect.streams.graphs.graph import PARTS, Graph
+from recollect.streams.graphs.spec import GraphSpec
+from recollect.streams.graphs.view import NodeViews
+from recollect.streams.order import permutation
+from recollect.streams.scenarios import build_stream
+from recollect.streams.spec import Spec
+from recollect.streams.stream import Stream
+
+SPLIT_SEED = 20231101
+
+Parts = dict[str, NDArray[np.int64]]
+
+
+def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bool) -> Stream:
+    """The stream over the nodes of a graph; `whole_batches`: a task is one batch."""
+    if graph.labels is None or not graph.classes:
+        raise UsageError(f"The nodes of {graph.name} have no classes; a stream over nodes needs them.")
+    if graph.features is None:
+        raise UsageError(f"The nodes of {graph.name} have no features; a stream over nodes needs them.")
+    parts = split_of(graph.labels, len(graph.classes), graph.split, asked, graph.name)
+    graph, spec, dropped = fitted(graph, spec, asked.remainder)
+    assert graph.labels is not None
+    labelled = {part: nodes[graph.labels[nodes] >= 0] for part, nodes in parts.items()}
+    if whole_batches:
+        spec = replace(spec, batch=max(1, len(labelled["train"])))
+    data = Dataset(
+        graph.name,
+        labelled["train"],
+        graph.labels[labelled["train"]],
+        labelled["test"],
+        graph.labels[labelled["test"]],
+        graph.classes,
+        (*graph.notes, *dropped),
+    )
+    stream = build_stream(data, spec)
+    task_of = _task_of(graph, stream)
+    hidden = np.zeros(graph.n_nodes, bool)
+    if asked.test_nodes == "hidden":
+        hidden[parts["test"]] = True
+    variant = " ".join(
+        (stream.variant, graph.content, asked.visibility, f"test {asked.test_nodes}", _split_name(graph, asked))
+    )
+    views = NodeViews(graph, task_of, asked.visibility, hidden)
+    return replace(stream, variant=variant.strip(), views=views)
+
+
+def split_of(
+    labels: NDArray[np.int64], n_classes: int, public: Parts | object, asked: GraphSpec, name: str
+) -> Parts:
+    """The samples for training, validation and testing: as published, or drawn in each class."""
+    given = public if isinstance(public, dict) else {}
+    if asked.split == "public" or (asked.split is None and "train" in given and asked.test_fraction is None):
+        absent = [part for part in ("train", "test") if not len(given.get(part, ()))]
+        if absent:
+            raise UsageError(f"{name} has no public split with {' and '.join(absent)} samples; give split: random.")
+        return {part: given.get(part, np.zeros(0, np.int64)) for part in PARTS}
+    valid, test = asked.fractions
+    drawn: dict[str, list[NDArray[np.int64]]] = {part: [] for part in PARTS}
+    for c in range(n_classes):
+        mine = np.flatnonzero(labels == c)
+        mine = mine[permutation(len(mine), SPLIT_SEED, asked.split_seed, c)]
+        n_test, n_valid = (max(1, round(part * len(mine))) if len(mine) > 2 else 0 for part in (test, valid))
+        drawn["test"].append(mine[:n_test])
+        drawn["valid"].append(mine[n_test : n_test + n_valid])
+        drawn["train"].append(mine[n_test + n_valid :])
+    return {part: np.sort(np.concatenate(pieces)) for part, pieces in drawn.items()}
+
+
+def fitted(graph: Graph, spec: Spec, remainder: str) -> tuple[Graph, Spec, tuple[str, ...]]:
+    """Graph and spec such that the classes fill the tasks, and a note on what was done for that.
+
+    The last classes of the order are dropped, or the first or last task takes them.
+    """
+    n, tasks = len(graph.classes), spec.tasks
+    sizes = spec.classes_per_task
+    if spec.scenario not in ("class-incremental", "task-incremental") or isinstance(sizes, tuple):
+        return graph, spec, ()
+    per_task = sizes if sizes is not None else None if tasks is None else n // tasks
+    if per_task is None:
+        return graph, spec, ()
+    if per_task < 1 or n < per_task or (tasks is not None and tasks * per_task > n):
+        raise UsageError(
+            f"{graph.name} has {n} classes, which do not fill {tasks or 1} tasks"
+            f"{'' if sizes is None else f' of {sizes}'}. Use fewer tasks, or fewer classes in a task."
+        )
+    count = tasks if tasks is not None else n // per_task
+    left = n - count * per_task
+    if not left:
+        return graph, spec, ()
+    order = class_order(Dataset(graph.name, *([np.zeros(0)] * 4), graph.classes), spec)
+    if remainder != "drop":
+        each = [per_task] * count
+        each[0 if remainder == "first" else -1] += left
+        note = f"{left} of {n} classes do not fill a task: the {remainder} task has {per_task + left}"
+        return graph, replace(spec, tasks=None, classes_per_task=tuple(each)), (note,)
+    assert graph.labels is not None
+    gone = order[count * per_task :]
+    names = [graph.classes[c] for c in gone]
+    nodes = int(np.isin(graph.labels, gone).sum())
+    kept = np.sort(order[: count * per_task])
+    place = np.full(n + 1, -1)
+    place[kept] = np.arange(len(kept))
+    named = None if not isinstance(spec.class_order, tuple) else tuple(graph.classes[c] for c in order[: len(kept)])
+    asked = [graph.classes[c] for c in order[: len(kept)]] if named is None else named
+    note = f"{left} of {n} classes dropped, for they fill no task: {some(names)} with {nodes:,} nodes, now unlabelled"
+    smaller = replace(graph, labels=place[graph.labels], classes=tuple(graph.classes[c] for c in kept))
+    return smaller, replace(spec, tasks=count, classes_per_task=None, class_order=tuple(asked)), (note,)
+
+
+def _task_of(graph: Graph, stream: Stream) -> NDArray[np.int64]:
+    """The task of each node, by its class where tasks have classes of their own; -1 for nodes without a label."""
+    assert graph.labels is not None
+    of_class = np.full(len(graph.classes) + 1, -1)
+    for k, task in enumerate(stream.tasks):
+        of_class[[graph.classes.index(name) for name in task.original]] = k
+    of: NDArray[np.int64] = of_class[graph.labels]
+    return of
+
+
+def _split_name(graph: Graph, asked: GraphSpec) -> str:
+    if asked.split == "random" or asked.test_fraction is not None or "train" not in graph.split:
+        valid, test = asked.fractions
+        return f"split random {valid:g} {test:g} seed {asked.split_seed}"
+    return "split public"

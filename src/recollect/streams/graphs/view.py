@@ -1,0 +1,107 @@
+"""What of a graph may be seen at a step: its nodes, features and edges; no labels, no split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recollect.errors import UsageError
+from recollect.streams.graphs.graph import Features, Graph, Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The part of a graph that may be seen now.
+
+    `nodes` are the ids of its nodes, in rising order; row k of `features` and of `adjacency` belongs to the k-th of
+    them. `n_ids` is how many ids there are in all.
+    """
+
+    nodes: NDArray[np.int64]
+    adjacency: Matrix
+    features: Features
+    n_ids: int
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        place = np.full(self.n_ids, -1, np.int64)
+        place[self.nodes] = np.arange(len(self.nodes))
+        return place
+
+    def places(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where these nodes stand in the view; UsageError for one that may not be seen."""
+        places: NDArray[np.int64] = self._place[ids]
+        if places.size and places.min() < 0:
+            stranger = ids.ravel()[places.ravel().argmin()]
+            raise UsageError(f"Node {stranger} may not be seen at this step; the view has {len(self.nodes):,} nodes.")
+        return places
+
+
+@dataclass(frozen=True, eq=False)
+class NodeViews:
+    """The views of a stream whose samples are nodes.
+
+    `task_of[i]` is the task of node i, -1 for a node of none (no label, or of a class that was dropped); `hidden`
+    marks the nodes that come in for the evaluation only.
+    """
+
+    graph: Graph
+    task_of: NDArray[np.int64]
+    visibility: str
+    hidden: NDArray[np.bool_]
+
+    samples = "nodes"
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """How many features a node has."""
+        assert self.graph.features is not None
+        return (int(self.graph.features.shape[1]),)
+
+    @property
+    def future(self) -> bool:
+        """Whether nodes of tasks to come can be asked."""
+        return self.visibility == "whole"
+
+    def training(self, step: int) -> View:
+        """What may be seen while task `step` is learned."""
+        return self._view(self._step(step), True)
+
+    def evaluation(self, step: int) -> View:
+        """What may be seen when a learner is asked after task `step`: all tasks up to it in one graph."""
+        return self._view(self._step(step), False)
+
+    def _step(self, step: int) -> int:
+        return int(self.task_of.max()) if self.future else step
+
+    @cached_property
+    def _view(self) -> Any:
+        return lru_cache(maxsize=2)(self._made)
+
+    def _made(self, step: int, training: bool) -> View:
+        if not training and not self.hidden.any():
+            view: View = self._view(step, True)
+            return view
+        there = np.ones(len(self.task_of), bool) if self.future else (self.task_of >= 0) & (self.task_of <= step)
+        if training:
+            there &= ~self.hidden
+        nodes = np.flatnonzero(there)
+        adjacency = self.graph.adjacency if there.all() else self.graph.adjacency[nodes][:, nodes]
+        if self.visibility == "seen-separate":
+            adjacency = _inside(adjacency, self.task_of[nodes])
+        features = self.graph.features
+        assert features is not None
+        return View(nodes, adjacency, features if there.all() else features[nodes], len(self.task_of))
+
+
+def _inside(adjacency: Matrix, group: NDArray[np.int64]) -> Matrix:
+    """The edges that stay in one group."""
+    found = adjacency.tocoo()
+    kept = group[found.row] == group[found.col]
+    n = adjacency.shape[0]
+    return sparse.csr_array((found.data[kept], (found.row[kept], found.col[kept])), shape=(n, n))
