@@ -17,7 +17,18 @@ from recollect.errors import UsageError
 from recollect.learners.base import Learner
 from recollect.problems.base import Flags
 
-__all__ = ["Configured", "Flags", "Noted", "Sees", "Settles", "StandsFor", "Timed", "check_hooks", "check_learner", "misspelt"]
+__all__ = [
+    "Configured",
+    "Flags",
+    "Noted",
+    "Sees",
+    "Settles",
+    "StandsFor",
+    "Timed",
+    "check_hooks",
+    "check_learner",
+    "misspelt",
+]
 
 
 @runtime_checkable

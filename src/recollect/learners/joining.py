@@ -53,7 +53,7 @@ def network_of(chosen: Network, setting: Setting) -> Any:
 
 def hidden_of(chosen: Network, setting: Setting) -> Sequence[int]:
     """The hidden widths of the MLP."""
-    default = (100, 100) if setting.n_features <= SMALL_INPUT else (400, 400)
+    default: tuple[int, ...] = (100, 100) if setting.n_features <= SMALL_INPUT else (400, 400)
     if setting.samples != "arrays":
         default = (64,)  # Kipf and Welling's two layers, as BeGin and CGLB have them
     widths: Sequence[int] = default if chosen.hidden is None else chosen.hidden

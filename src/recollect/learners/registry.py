@@ -220,12 +220,12 @@ def role_of(learner: object) -> str:
 
 
 def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool, samples: str = "arrays") -> None:
-    """Raise UsageError if streams of this problem, these samples or without told boundaries are not for this learner."""
+    """Raise UsageError if a stream of this problem, of these samples or without told boundaries is not for it."""
     if samples not in card.samples:
         fitting = [other.name for other in LEARNERS.values() if samples in other.samples]
         raise UsageError(
-            f"The learner {card.name!r} takes {' and '.join(card.samples)}, and the samples of this stream are {samples}."
-            f" For these there are: {', '.join(fitting)}."
+            f"The learner {card.name!r} takes {' and '.join(card.samples)}, and the samples of this stream are"
+            f" {samples}. For these there are: {', '.join(fitting)}."
         )
     if problem not in card.problems:
         fitting = [other.name for other in LEARNERS.values() if problem in other.problems]

@@ -39,8 +39,8 @@ class Stream:
     `shuffle=False` keeps the order of the samples in each task (time). `variant` is what the fingerprint
     must know beside classes, counts and test samples. `problem` is what is asked; `adds_classes` says that a task may
     bring classes, `tells_labels` that a learner is told the labels of its training samples. `visits` are the pieces
-    in which the training samples come, where that is not each task once. `views` say what may be seen at each step where
-    samples are ids in a graph.
+    in which the training samples come, where that is not each task once. `views` say what may be seen
+    at each step where samples are ids in a graph.
 
     A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
     concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is

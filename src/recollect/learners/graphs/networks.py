@@ -32,23 +32,25 @@ def pyg() -> Any:
 
 
 def linear(x: Tensor | Sparse, weight: Tensor) -> Tensor:
-    """x times the transposed weights, x sparse or not."""
+    """The product with the transposed weights, of a table or of a sparse matrix."""
     return x @ weight.t()
 
 
 def _gcn(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
-    return graph.normalised @ linear(x, layer.lin.weight) + layer.bias
+    out: Tensor = graph.normalised @ linear(x, layer.lin.weight) + layer.bias
+    return out
 
 
 def _sage(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
     around = graph.mean @ linear(x, layer.lin_l.weight)
-    return around + layer.lin_l.bias + linear(x, layer.lin_r.weight)
+    out: Tensor = around + layer.lin_l.bias + linear(x, layer.lin_r.weight)
+    return out
 
 
 def _gin(layer: Any, x: Tensor | Sparse, graph: Surroundings) -> Tensor:
     first, *rest = layer.nn
     own = linear(x, first.weight)
-    out = (1 + layer.eps) * own + graph.sum @ own + first.bias
+    out: Tensor = (1 + layer.eps) * own + graph.sum @ own + first.bias
     for module in rest:
         out = module(out)
     return out
@@ -65,15 +67,17 @@ def _make_gin(layers: Any, inputs: int, outputs: int) -> Any:
     return layers.GINConv(inner, train_eps=True)
 
 
+def _make_gat(layers: Any, inputs: int, outputs: int) -> Any:
+    heads = HEADS if outputs % HEADS == 0 else 1
+    return layers.GATConv(inputs, outputs // heads, heads=heads)
+
+
 # How a layer of each kind is made, inputs and outputs given, and what its forward pass is.
 KINDS: dict[str, tuple[Callable[[Any, int, int], Any], Layer]] = {
     "gcn": (lambda layers, inputs, outputs: layers.GCNConv(inputs, outputs, normalize=False), _gcn),
     "sage": (lambda layers, inputs, outputs: layers.SAGEConv(inputs, outputs), _sage),
     "gin": (_make_gin, _gin),
-    "gat": (
-        lambda layers, inputs, outputs: layers.GATConv(inputs, outputs // HEADS or 1, heads=HEADS if outputs >= HEADS else 1),
-        _gat,
-    ),
+    "gat": (_make_gat, _gat),
 }
 
 
@@ -120,7 +124,7 @@ class OwnNetwork(nn.Module):
         super().__init__()
         self.module = module
         code = getattr(type(module).forward, "__code__", None)
-        names = code.co_varnames[: code.co_argcount] if code is not None else ()
+        names: tuple[str, ...] = code.co_varnames[: code.co_argcount] if code is not None else ()
         self._takes_adjacency = len(names) > 2 and names[2].startswith("adj")
 
     def encode(self, graph: Surroundings) -> Tensor:

@@ -36,7 +36,7 @@ class Sparse:
         return self.matrix.shape
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(self.matrix, self.transposed, x)
+        product: Tensor = _Product.apply(self.matrix, self.transposed, x)  # type: ignore[no-untyped-call]
         return product
 
 
@@ -55,10 +55,11 @@ class _Product(torch.autograd.Function):
 
 def _csr(matrix: Any, device: torch.device) -> Tensor:
     """The parts come from scipy, which has checked them."""
-    parts = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float32))
+    ends, places = (torch.from_numpy(part.astype(np.int32)) for part in (matrix.indptr, matrix.indices))
+    values = torch.from_numpy(matrix.data.astype(np.float32))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)
-        made = torch.sparse_csr_tensor(*map(torch.from_numpy, parts), size=matrix.shape)
+        made = torch.sparse_csr_tensor(ends, places, values, tuple(matrix.shape))
     return made.to(device)
 
 

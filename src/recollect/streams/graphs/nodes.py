@@ -56,9 +56,7 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     return replace(stream, variant=variant.strip(), views=views)
 
 
-def split_of(
-    labels: NDArray[np.int64], n_classes: int, public: Parts | object, asked: GraphSpec, name: str
-) -> Parts:
+def split_of(labels: NDArray[np.int64], n_classes: int, public: Parts | object, asked: GraphSpec, name: str) -> Parts:
     """The samples for training, validation and testing: as published, or drawn in each class."""
     given = public if isinstance(public, dict) else {}
     if asked.split == "public" or (asked.split is None and "train" in given and asked.test_fraction is None):
@@ -99,7 +97,8 @@ def fitted(graph: Graph, spec: Spec, remainder: str) -> tuple[Graph, Spec, tuple
     left = n - count * per_task
     if not left:
         return graph, spec, ()
-    order = class_order(Dataset(graph.name, *([np.zeros(0)] * 4), graph.classes), spec)
+    none = np.zeros(0, np.int64)
+    order = class_order(Dataset(graph.name, none, none, none, none, graph.classes), spec)
     if remainder != "drop":
         each = [per_task] * count
         each[0 if remainder == "first" else -1] += left

@@ -1,4 +1,4 @@
-"""Planetoid's files `ind.NAME.x, tx, allx, y, ty, ally, graph, test.index`, with their public split."""
+"""Planetoid's files `ind.NAME.tx, allx, y, ty, ally, graph, test.index`, with their public split."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from recollect.errors import UsageError
 from recollect.runs import safe_pickle
 from recollect.streams.graphs.raw import RawGraph, whole_numbers
 
-SUFFIXES = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+SUFFIXES = ("tx", "allx", "y", "ty", "ally", "graph", "test.index")
 VALIDATION = 500
 
 
 def read_planetoid(path: Path, name: str) -> RawGraph:
-    """The graph of this name, in the folder or beside the file at the path; test nodes that no file describes (15 of CiteSeer) have no label and no features."""
+    """The graph of this name, in the folder or beside the file at the path.
+
+    Test nodes that no file describes (15 of CiteSeer) have no label and no features.
+    """
     folder = path if path.is_dir() else path.parent
     missing = [f"ind.{name}.{suffix}" for suffix in SUFFIXES if not (folder / f"ind.{name}.{suffix}").is_file()]
     if missing:
-        raise UsageError(f"{folder} lacks {', '.join(missing)}; a Planetoid graph has eight files, ind.{name}.*.")
-    x, tx, allx = (_matrix(folder / f"ind.{name}.{part}") for part in ("x", "tx", "allx"))
+        raise UsageError(
+            f"{folder} lacks {', '.join(missing)}; a Planetoid graph has ind.{name}.x, .tx, .allx, .y, .ty, .ally, .graph and .test.index."
+        )
+    tx, allx = (_matrix(folder / f"ind.{name}.{part}") for part in ("tx", "allx"))
     y, ty, ally = (_one_hot(folder / f"ind.{name}.{part}") for part in ("y", "ty", "ally"))
     listed = _test_index(folder / f"ind.{name}.test.index")
     n = int(listed.max()) + 1

@@ -45,7 +45,9 @@ class RawGraph:
     notes: tuple[str, ...] = ()
 
 
-def whole_numbers(values: Any, what: str, *, low: int = 0, high: int | None = None, hint: str = "") -> NDArray[np.int64]:
+def whole_numbers(
+    values: Any, what: str, *, low: int = 0, high: int | None = None, hint: str = ""
+) -> NDArray[np.int64]:
     """The values as whole numbers from `low` to below `high`; UsageError with the first that is not one.
 
     >>> whole_numbers([0, 2.5], "a node")

@@ -1,4 +1,4 @@
-"""TU's folders of text files: many small graphs, `NAME_A.txt`, `NAME_graph_indicator.txt`, `NAME_graph_labels.txt`, ..."""
+"""TU's folders of text files with many small graphs: `NAME_A.txt`, `NAME_graph_indicator.txt`, ..."""
 
 from __future__ import annotations
 

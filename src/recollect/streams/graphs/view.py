@@ -70,11 +70,13 @@ class NodeViews:
 
     def training(self, step: int) -> View:
         """What may be seen while task `step` is learned."""
-        return self._view(self._step(step), True)
+        view: View = self._view(self._step(step), True)
+        return view
 
     def evaluation(self, step: int) -> View:
         """What may be seen when a learner is asked after task `step`: all tasks up to it in one graph."""
-        return self._view(self._step(step), False)
+        view: View = self._view(self._step(step), False)
+        return view
 
     def _step(self, step: int) -> int:
         return int(self.task_of.max()) if self.future else step
