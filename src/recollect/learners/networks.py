@@ -124,7 +124,7 @@ def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
     if not isinstance(chosen, str):
         make = _own_maker(chosen, options)
         return make if setting.samples == "arrays" else lambda: _on_graph(make())
-    if chosen in GRAPH_NETWORKS:
+    if chosen in GRAPH_NETWORKS or setting.samples != "arrays":
         return _graph_maker(chosen, options, setting)
     shape = setting.input_shape
     is_image = len(shape) == 3
@@ -149,6 +149,11 @@ def _own_maker(chosen: Any, options: Network) -> Callable[[], Any]:
 def _graph_maker(kind: str, options: Network, setting: Setting) -> Callable[[], Any]:
     if setting.samples == "arrays":
         raise UsageError(f"The network {kind} is for graphs; the stream has samples of shape {setting.input_shape}.")
+    if kind not in GRAPH_NETWORKS:
+        raise UsageError(
+            f"The network {kind} takes arrays, and the samples of this stream are {setting.samples}; for these there"
+            f" are {', '.join(GRAPH_NETWORKS)}, and a module of your own that takes (x, edge_index)."
+        )
     from recollect.learners.graphs.networks import GraphNetwork
 
     return lambda: GraphNetwork(kind, setting.n_features, hidden_of(options, setting), setting.n_classes)

@@ -55,12 +55,11 @@ class _Product(torch.autograd.Function):
 
 def _csr(matrix: Any, device: torch.device) -> Tensor:
     """The parts come from scipy, which has checked them."""
-    ends, places = (torch.from_numpy(part.astype(np.int32)) for part in (matrix.indptr, matrix.indices))
-    values = torch.from_numpy(matrix.data.astype(np.float32))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch.inference_mode(False):
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)
-        made = torch.sparse_csr_tensor(ends, places, values, tuple(matrix.shape))
-    return made.to(device)
+        ends, places = (torch.from_numpy(part.astype(np.int32)) for part in (matrix.indptr, matrix.indices))
+        values = torch.from_numpy(matrix.data.astype(np.float32))
+        return torch.sparse_csr_tensor(ends, places, values, tuple(matrix.shape)).to(device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +97,15 @@ class Surroundings:
     def edge_index(self) -> Tensor:
         """Sources and targets of all edges, each way."""
         found = self.adjacency.tocoo()
-        return torch.from_numpy(np.stack([found.row, found.col]).astype(np.int64)).to(self.device)
+        with torch.inference_mode(False):
+            return torch.from_numpy(np.stack([found.row, found.col]).astype(np.int64)).to(self.device)
 
     @cached_property
     def dense_features(self) -> Tensor:
         """The features as one table."""
         features = self.features
-        return features if isinstance(features, Tensor) else features.matrix.to_dense()
+        with torch.inference_mode(False):  # made in an evaluation, perhaps, and trained on after it
+            return features if isinstance(features, Tensor) else features.matrix.to_dense()
 
     @classmethod
     def of(cls, adjacency: Any, features: Any, device: torch.device) -> Surroundings:

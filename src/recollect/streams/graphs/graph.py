@@ -45,6 +45,7 @@ class Graph:
     classes: tuple[int | str, ...]
     split: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     node_times: NDArray[Any] | None = None
+    node_domains: NDArray[Any] | None = None
     pairs: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     pair_labels: NDArray[Any] | None = None
     pair_times: NDArray[Any] | None = None
@@ -85,6 +86,7 @@ def checked(raw: RawGraph) -> Graph:
         classes=classes,
         split=_split(raw.split, n if offsets is None else n_graphs, where),
         node_times=_times(raw.node_times, n, "node", where),
+        node_domains=_domains(raw.node_domains, n, where),
         pairs=edges.T[kept],
         pair_labels=_of_edges(raw.edge_labels, edges, "label", where, kept),
         pair_times=_times(_of_edges(raw.edge_times, edges, "time", where, kept), int(kept.sum()), "edge", where),
@@ -271,6 +273,18 @@ def _times(times: NDArray[Any] | None, n: int, what: str, where: str) -> NDArray
         raise UsageError(
             f"{int(missing.sum()):,} {what}s{where} have no time, number {int(missing.argmax())} for one. Give them"
             " theirs, or take them out."
+        )
+    return array
+
+
+def _domains(domains: NDArray[Any] | None, n: int, where: str) -> NDArray[Any] | None:
+    if domains is None:
+        return None
+    array = np.asarray(domains)
+    if array.shape != (n,) or array.dtype.kind not in "iuSU":
+        raise UsageError(
+            f"There is one domain, a name or a whole number, for each of the {n:,} nodes{where}; got {array.shape} of"
+            f" {array.dtype}."
         )
     return array
 

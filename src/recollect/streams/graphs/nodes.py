@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.streams.assemble import class_order, some
+from recollect.streams.assemble import assemble, class_order, some
 from recollect.streams.data import Dataset
 from recollect.streams.graphs.graph import PARTS, Graph
 from recollect.streams.graphs.spec import GraphSpec
@@ -16,7 +16,7 @@ from recollect.streams.graphs.view import NodeViews
 from recollect.streams.order import permutation
 from recollect.streams.scenarios import build_stream
 from recollect.streams.spec import Spec
-from recollect.streams.stream import Stream
+from recollect.streams.stream import Stream, StreamTask
 
 SPLIT_SEED = 20231101
 
@@ -44,8 +44,7 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
         graph.classes,
         (*graph.notes, *dropped),
     )
-    stream = build_stream(data, spec)
-    task_of = _task_of(graph, stream)
+    stream, task_of = _cut(data, spec, graph)
     hidden = np.zeros(graph.n_nodes, bool)
     if asked.test_nodes == "hidden":
         hidden[parts["test"]] = True
@@ -54,6 +53,52 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     )
     views = NodeViews(graph, task_of, asked.visibility, hidden)
     return replace(stream, variant=variant.strip(), views=views)
+
+
+def _cut(data: Dataset, spec: Spec, graph: Graph) -> tuple[Stream, NDArray[np.int64]]:
+    """The stream of the scenario, and the task of every node, -1 for a node of none."""
+    if spec.scenario == "domain-incremental":
+        return _by_domain(data, spec, graph)
+    if spec.scenario != "time-incremental":
+        stream = build_stream(data, spec)
+        return stream, _task_of_class(graph, stream)
+    times = graph.node_times
+    if times is None:
+        raise UsageError(f"The nodes of {graph.name} have no times; a time-incremental stream needs node_times.")
+    stream = build_stream(data, spec, time_train=times[data.x_train], time_test=times[data.x_test])
+    starts = [times[data.x_train[task.train]].min() for task in stream.tasks]
+    return stream, np.maximum(np.searchsorted(starts, times, side="right") - 1, 0)
+
+
+def _by_domain(data: Dataset, spec: Spec, graph: Graph) -> tuple[Stream, NDArray[np.int64]]:
+    domains = graph.node_domains
+    given = [
+        name for name in ("domain", "domain_seed", "angles", "classes_per_task") if getattr(spec, name) is not None
+    ]
+    if domains is None or given:
+        what = f"{given[0]} is for images" if given else "it has none"
+        raise UsageError(
+            f"A domain-incremental stream over the nodes of {graph.name} takes its tasks from node_domains: {what}."
+        )
+    names, place = np.unique(domains, return_inverse=True)
+    if spec.tasks not in (None, len(names)):
+        raise UsageError(f"{graph.name} has {len(names)} domains, and tasks = {spec.tasks} was asked for.")
+    order = class_order(data, spec)
+    labels = np.argsort(order)
+    tasks = tuple(
+        StreamTask(
+            str(name),
+            tuple(range(len(order))),
+            tuple(data.classes[c] for c in order),
+            np.flatnonzero(place[data.x_train] == k),
+            np.flatnonzero(place[data.x_test] == k),
+        )
+        for k, name in enumerate(names.tolist())
+    )
+    empty = next((task.name for task in tasks if not len(task.train) or not len(task.test)), None)
+    if empty is not None:
+        raise UsageError(f"The domain {empty!r} of {graph.name} has no training or no test nodes.")
+    return assemble(data, spec, data.name, tasks, labels), place
 
 
 def split_of(labels: NDArray[np.int64], n_classes: int, public: Parts | object, asked: GraphSpec, name: str) -> Parts:
@@ -118,8 +163,8 @@ def fitted(graph: Graph, spec: Spec, remainder: str) -> tuple[Graph, Spec, tuple
     return smaller, replace(spec, tasks=count, classes_per_task=None, class_order=tuple(asked)), (note,)
 
 
-def _task_of(graph: Graph, stream: Stream) -> NDArray[np.int64]:
-    """The task of each node, by its class where tasks have classes of their own; -1 for nodes without a label."""
+def _task_of_class(graph: Graph, stream: Stream) -> NDArray[np.int64]:
+    """The task of each node, by its class; -1 for nodes without a label."""
     assert graph.labels is not None
     of_class = np.full(len(graph.classes) + 1, -1)
     for k, task in enumerate(stream.tasks):

@@ -22,7 +22,7 @@ def read_npz_graph(path: Path, name: str | None = None) -> RawGraph:
 
     Features are under `attr_` (or `attr_matrix.`), or dense under `features`; `labels` have one number for each node.
     Without data every entry is a one. `train_idx, val_idx, test_idx` (or masks) are a split, `unlabelled` lists nodes
-    whose label is none.
+    whose label is none. `node_times` and `node_domains` have one value for each node.
     """
     arrays = read_npz(path)
     adjacency = _matrix(arrays, "adj", path)
@@ -48,8 +48,11 @@ def read_npz_graph(path: Path, name: str | None = None) -> RawGraph:
         features=features,
         labels=None if labels is None else _without(labels, arrays.get("unlabelled"), path),
         class_names=() if names is None else tuple(str(one) for one in names.tolist()),
-        split={part: _listed(arrays[key]) for part, keys in _SPLITS.items() for key in keys if key in arrays},
+        split={
+            part: _listed(arrays, key, labels, path) for part, keys in _SPLITS.items() for key in keys if key in arrays
+        },
         node_times=arrays.get("node_times"),
+        node_domains=arrays.get("node_domains"),
     )
 
 
@@ -74,5 +77,11 @@ def _without(labels: NDArray[Any], unlabelled: NDArray[Any] | None, path: Path) 
     return kept
 
 
-def _listed(part: NDArray[Any]) -> NDArray[Any]:
-    return np.flatnonzero(part) if part.dtype == bool else part
+def _listed(arrays: Mapping[str, NDArray[Any]], key: str, labels: NDArray[Any] | None, path: Path) -> NDArray[Any]:
+    part = arrays[key]
+    if not key.endswith("_mask"):
+        return part
+    n = len(part) if labels is None else len(labels)
+    if part.shape != (n,) or part.dtype.kind not in "biu" or not np.isin(part, (0, 1)).all():
+        raise UsageError(f"{key} in {path} has {n} values, true or false; got {part.dtype} of shape {part.shape}.")
+    return np.flatnonzero(part)

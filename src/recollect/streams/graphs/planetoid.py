@@ -25,9 +25,7 @@ def read_planetoid(path: Path, name: str) -> RawGraph:
     folder = path if path.is_dir() else path.parent
     missing = [f"ind.{name}.{suffix}" for suffix in SUFFIXES if not (folder / f"ind.{name}.{suffix}").is_file()]
     if missing:
-        raise UsageError(
-            f"{folder} lacks {', '.join(missing)}; a Planetoid graph has ind.{name}.x, .tx, .allx, .y, .ty, .ally, .graph and .test.index."
-        )
+        raise UsageError(f"{folder} lacks {', '.join(missing)}, which every graph of Planetoid has.")
     tx, allx = (_matrix(folder / f"ind.{name}.{part}") for part in ("tx", "allx"))
     y, ty, ally = (_one_hot(folder / f"ind.{name}.{part}") for part in ("y", "ty", "ally"))
     listed = _test_index(folder / f"ind.{name}.test.index")
@@ -68,7 +66,10 @@ def _matrix(path: Path) -> Any:
 
 def csr(data: Any, indices: Any, indptr: Any, shape: Any, where: str) -> Any:
     """The sparse matrix of these parts, every one of them checked: scipy believes what it is given."""
-    rows, columns = (int(side) for side in whole_numbers(np.asarray(shape), f"The shape of a matrix in {where}"))
+    sides = whole_numbers(np.asarray(shape).ravel(), f"The shape of a matrix in {where}")
+    if len(sides) != 2:
+        raise UsageError(f"The shape of a matrix in {where} is two numbers; got {len(sides)}.")
+    rows, columns = sides.tolist()
     ends = whole_numbers(indptr, f"indptr in {where}")
     if len(ends) != rows + 1 or ends[0] != 0 or np.any(np.diff(ends) < 0):
         raise UsageError(

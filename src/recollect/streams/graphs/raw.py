@@ -25,7 +25,7 @@ class RawGraph:
     labels : one label for each node; -1 means none.
     class_names : what the classes are called, where labels are places in it.
     split : node numbers under train, valid and test, where the data set has a public split.
-    node_times, edge_times, edge_labels : one value for each node or edge.
+    node_times, node_domains, edge_times, edge_labels : one value for each node or edge.
     graph_of : the graph of each node, where there are several; then `labels` has one for each graph, or one row of
         values for each with NaN where nothing is known.
     """
@@ -39,6 +39,7 @@ class RawGraph:
     class_names: tuple[str, ...] = ()
     split: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     node_times: NDArray[Any] | None = None
+    node_domains: NDArray[Any] | None = None
     edge_times: NDArray[Any] | None = None
     edge_labels: NDArray[Any] | None = None
     graph_of: NDArray[Any] | None = None

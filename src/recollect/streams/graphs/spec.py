@@ -67,6 +67,7 @@ class GraphSpec:
             value = getattr(self, option)
             if value is not None and not (is_number(value) and 0 < value < 1):
                 raise UsageError(f"{option} is a fraction between 0 and 1; got {value!r}.")
+        _ = self.fractions
         if self.split == "public" and (self.test_fraction is not None or self.valid_fraction is not None):
             raise UsageError("A public split is given by the data set; leave test_fraction and valid_fraction out.")
 
