@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import HOOKS, Flags, Noted, Settles, check_hooks, misspelt
+from recollect.learners.abilities import HOOKS, Flags, Noted, Sees, Settles, check_hooks, misspelt
 from recollect.learners.base import Array, Learner, Resumable, Scores, Setting, State
 from recollect.learners.frozen import freeze, thaw
 from recollect.runs.seeds import Seeds
@@ -81,6 +81,11 @@ def wrap_sklearn(estimator: Any, setting: Setting, seeds: Seeds | None = None) -
             f"An estimator was expected, and the class {estimator.__name__} came. Make one of it, with its"
             f" parameters: wrap_sklearn({estimator.__name__}(), ...)."
         )
+    if setting.samples != "arrays":
+        raise UsageError(
+            f"An estimator learns from tables, and the samples of this stream are ids of {setting.samples}: numbers that"
+            " mean nothing by themselves. Write an object with learn, score and see(view), which is given the graph."
+        )
     instead = "Take a classifier that has (SGDClassifier, GaussianNB, ...), or write an object with learn and score."
     name = type(estimator).__name__
     if not callable(getattr(estimator, "partial_fit", None)):
@@ -137,6 +142,11 @@ class ObjectLearner:
         """Tell the object to do what it has put off, if it puts anything off."""
         if isinstance(self.wrapped, Settles):
             self.wrapped.settle()
+
+    def see(self, view: Any) -> None:
+        """Show the object what may be seen, if it looks."""
+        if isinstance(self.wrapped, Sees):
+            self.wrapped.see(view)
 
     @property
     def stored_samples(self) -> int:

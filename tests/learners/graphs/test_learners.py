@@ -203,3 +203,33 @@ def test_a_network_over_graphs_is_refused_for_images():
     setting = Setting(input_shape=(1, 8, 8), n_classes=10, tasks=((0,),))
     with pytest.raises(UsageError, match="is for graphs"):
         make_learner("finetune", {"network": "gcn"}, setting, derive(0))
+
+
+def test_an_object_of_the_users_is_shown_the_graph_and_an_estimator_is_refused():
+    from sklearn.naive_bayes import GaussianNB
+
+    from recollect.learners import wrap
+
+    class Neighbours:
+        """Counts the labels around a node."""
+
+        def __init__(self) -> None:
+            self.known: dict[int, int] = {}
+            self.sizes: list[int] = []
+
+        def see(self, view) -> None:
+            self.sizes.append(len(view.nodes))
+
+        def learn(self, batch) -> None:
+            self.known.update(zip(batch.x.tolist(), batch.y.tolist(), strict=True))
+
+        def score(self, x):
+            return np.eye(3)[[self.known.get(int(i), 0) for i in x]]
+
+    made = stream(GraphSpec(visibility="seen"))
+    mine = Neighbours()
+    rows = list(iter_protocol(wrap(mine, Setting.of(made)), made, seed=0))
+    assert mine.sizes == [20, 20, 40, 40, 60, 60]
+    assert rows[-1].correct[0] == rows[-1].n[0]
+    with pytest.raises(UsageError, match="ids of nodes"):
+        wrap(GaussianNB(), Setting.of(made))
