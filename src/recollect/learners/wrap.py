@@ -83,8 +83,8 @@ def wrap_sklearn(estimator: Any, setting: Setting, seeds: Seeds | None = None) -
         )
     if setting.samples != "arrays":
         raise UsageError(
-            f"An estimator learns from tables, and the samples of this stream are ids of {setting.samples}: numbers that"
-            " mean nothing by themselves. Write an object with learn, score and see(view), which is given the graph."
+            f"An estimator learns from tables, and the samples of this stream are ids of {setting.samples}: numbers"
+            " that mean nothing by themselves. Write an object with learn, score and see(view): it is given the graph."
         )
     instead = "Take a classifier that has (SGDClassifier, GaussianNB, ...), or write an object with learn and score."
     name = type(estimator).__name__

@@ -90,6 +90,8 @@ def test_a_wrong_file_is_one_paragraph(change, said, tmp_path):
         ({"tasks": 3, "remainder": 1}, "remainder is one of"),
         ({"tasks": 3, "split": "public"}, "no public split"),
         ({"tasks": 3, "valid_fraction": 0.5, "test_fraction": 0.5}, "leave nothing to train on"),
+        ({"tasks": 3, "blurry": 0.5}, "blurry is for arrays"),
+        ({"tasks": 3, "standardize": True}, "standardize is for arrays"),
         ({"tasks": 3, "visibilty": "whole"}, "did you mean 'visibility'"),
         ({"tasks": 3, "features": "rows"}, "below 0"),
         ({"scenario": "domain-incremental", "tasks": 2}, "domain"),

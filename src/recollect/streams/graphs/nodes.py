@@ -44,7 +44,8 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
         graph.classes,
         (*graph.notes, *dropped),
     )
-    stream, task_of = _cut(data, spec, graph)
+    ids = {part: labelled[part] for part in ("train", "test")}
+    stream, task_of = _cut(data, spec, graph, ids)
     hidden = np.zeros(graph.n_nodes, bool)
     if asked.test_nodes == "hidden":
         hidden[parts["test"]] = True
@@ -55,22 +56,22 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     return replace(stream, variant=variant.strip(), views=views)
 
 
-def _cut(data: Dataset, spec: Spec, graph: Graph) -> tuple[Stream, NDArray[np.int64]]:
+def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, NDArray[np.int64]]:
     """The stream of the scenario, and the task of every node, -1 for a node of none."""
     if spec.scenario == "domain-incremental":
-        return _by_domain(data, spec, graph)
+        return _by_domain(data, spec, graph, ids)
     if spec.scenario != "time-incremental":
         stream = build_stream(data, spec)
         return stream, _task_of_class(graph, stream)
     times = graph.node_times
     if times is None:
         raise UsageError(f"The nodes of {graph.name} have no times; a time-incremental stream needs node_times.")
-    stream = build_stream(data, spec, time_train=times[data.x_train], time_test=times[data.x_test])
-    starts = [times[data.x_train[task.train]].min() for task in stream.tasks]
+    stream = build_stream(data, spec, time_train=times[ids["train"]], time_test=times[ids["test"]])
+    starts = [times[ids["train"][task.train]].min() for task in stream.tasks]
     return stream, np.maximum(np.searchsorted(starts, times, side="right") - 1, 0)
 
 
-def _by_domain(data: Dataset, spec: Spec, graph: Graph) -> tuple[Stream, NDArray[np.int64]]:
+def _by_domain(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, NDArray[np.int64]]:
     domains = graph.node_domains
     given = [
         name for name in ("domain", "domain_seed", "angles", "classes_per_task") if getattr(spec, name) is not None
@@ -90,8 +91,8 @@ def _by_domain(data: Dataset, spec: Spec, graph: Graph) -> tuple[Stream, NDArray
             str(name),
             tuple(range(len(order))),
             tuple(data.classes[c] for c in order),
-            np.flatnonzero(place[data.x_train] == k),
-            np.flatnonzero(place[data.x_test] == k),
+            np.flatnonzero(place[ids["train"]] == k),
+            np.flatnonzero(place[ids["test"]] == k),
         )
         for k, name in enumerate(names.tolist())
     )

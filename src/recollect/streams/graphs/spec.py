@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.streams.spec import Spec, is_number, one_of, plain
+from recollect.options import check, option, refuse_unknown
+from recollect.streams.spec import Spec, plain
 
 LEVELS = ("node", "link", "graph")
 VISIBILITIES = ("whole", "seen", "seen-separate")
@@ -42,42 +42,29 @@ class GraphSpec:
     recollect.errors.UsageError: visibility is one of whole, seen, seen-separate; got 'all'.
     """
 
-    level: str | None = None
-    visibility: str = "whole"
-    test_nodes: str = "visible"
-    remainder: str = "drop"
-    split: str | None = None
-    features: str = "as-is"
-    test_fraction: float | None = None
-    valid_fraction: float | None = None
-    split_seed: int = 0
+    level: str | None = option(None, choices=LEVELS)
+    visibility: str = option("whole", choices=VISIBILITIES)
+    test_nodes: str = option("visible", choices=TEST_NODES)
+    remainder: str = option("drop", choices=REMAINDERS)
+    split: str | None = option(None, choices=SPLITS)
+    features: str = option("as-is", choices=FEATURES)
+    test_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
+    valid_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
+    split_seed: int = option(0, low=0)
 
     def __post_init__(self) -> None:
-        for option, allowed in (
-            ("level", LEVELS),
-            ("visibility", VISIBILITIES),
-            ("test_nodes", TEST_NODES),
-            ("remainder", REMAINDERS),
-            ("split", SPLITS),
-            ("features", FEATURES),
-        ):
-            if getattr(self, option) is not None:
-                one_of(option, getattr(self, option), allowed)
-        for option in ("test_fraction", "valid_fraction"):
-            value = getattr(self, option)
-            if value is not None and not (is_number(value) and 0 < value < 1):
-                raise UsageError(f"{option} is a fraction between 0 and 1; got {value!r}.")
-        _ = self.fractions
+        check(self)
+        if sum(self.fractions) >= 1:
+            raise UsageError(
+                f"valid_fraction and test_fraction leave nothing to train on: {' + '.join(map(str, self.fractions))}."
+            )
         if self.split == "public" and (self.test_fraction is not None or self.valid_fraction is not None):
             raise UsageError("A public split is given by the data set; leave test_fraction and valid_fraction out.")
 
     @property
     def fractions(self) -> tuple[float, float]:
         """The parts for validation and for testing in a random split."""
-        valid = 0.2 if self.valid_fraction is None else float(self.valid_fraction)
-        test = 0.2 if self.test_fraction is None else float(self.test_fraction)
-        if valid + test >= 1:
-            raise UsageError(f"valid_fraction and test_fraction leave nothing to train on: {valid:g} + {test:g}.")
+        valid, test = (0.2 if part is None else float(part) for part in (self.valid_fraction, self.test_fraction))
         return valid, test
 
 
@@ -92,13 +79,12 @@ def graph_options() -> list[str]:
 
 def read_graph_options(options: Mapping[str, Any], what: str) -> tuple[Spec, GraphSpec, bool]:
     """The two specs with these options, and whether the size of a batch was given."""
-    own, shared = set(graph_options()), [field.name for field in fields(Spec)]
-    for option in options:
-        if option not in own and option not in shared:
-            known = [*shared, *graph_options()]
-            near = difflib.get_close_matches(str(option), known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
-            raise UsageError(f"{what} has no option {option!r}; {hint}")
+    refuse_unknown(what, options, [*(field.name for field in fields(Spec)), *graph_options()])
+    own = set(graph_options())
     spec = Spec.of({key: value for key, value in options.items() if key not in own})
-    graph = GraphSpec(**{key: plain(value) for key, value in options.items() if key in own})
-    return spec, graph, "batch" in options
+    if spec.blurry or spec.standardize:
+        name = "blurry" if spec.blurry else "standardize"
+        raise UsageError(
+            f"The option {name} is for arrays of samples; those of {what[11:]} are in a graph. Leave it out."
+        )
+    return spec, GraphSpec(**{key: plain(value) for key, value in options.items() if key in own}), "batch" in options
