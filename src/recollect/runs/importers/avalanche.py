@@ -11,20 +11,23 @@ get_all_metrics()   name -> [[iterations], [values]].
 JSON lines          an object a line, `{"step": iterations, name: value, ...}`, as the logger of the survey of online
                     continual learning (Soutif et al. 2023) writes them; lines of training lie between.
 
+list of calls       what `strategy.eval()` gave after each experience, as JSON or as a DataFrame's csv
+                    (`avalanche_evals`).
+
 The CSV file and the text log have 4 decimals, JSON has all of them.
 """
 
 from __future__ import annotations
 
 import csv
-import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, Events, log_runs, no_scores, score_of
-from recollect.runs.importers.build import Score, check_size, make_run, named, number, origin_of, whole
+from recollect.runs.importers.avalanche_evals import Calls, calls_of_frame, find_calls, is_frame, lay_out_calls
+from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, Events, log_runs, score_of
+from recollect.runs.importers.avalanche_series import are_json_lines, calls_of_lines, lay_out_series, series_of_lines
+from recollect.runs.importers.build import check_size, make_run, named, origin_of, task_rows, whole
 from recollect.runs.importers.events import Evaluated, Laid, Learned, lay_out
 from recollect.runs.importers.files import (
     cannot_read,
@@ -35,7 +38,8 @@ from recollect.runs.importers.files import (
     mentions,
     read_text,
 )
-from recollect.runs.run import ACCURACY, Row, Run
+from recollect.runs.importers.reconcile import Claim, reconciled
+from recollect.runs.run import Row, Run
 from recollect.runs.timeline import ends_among
 
 SUMMARY = "Avalanche: eval_results.csv, the text log, get_all_metrics() as JSON, or metrics as JSON lines"
@@ -54,12 +58,12 @@ def sniff(path: Path) -> bool:
         return True
     if not mentions(path, b"Top1_Acc_Exp/eval_phase/"):
         return False
-    if _are_json_lines(lines):
+    if are_json_lines(lines) or is_frame(lines[0] if lines else ""):
         return True
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.startswith(("{", "[")):
         value = guess_json(path)
-        return isinstance(value, dict) and any(METRIC.fullmatch(str(key)) for key in value)
+        return bool(find_calls(value)) or _is_of_all_metrics(value)
     return True
 
 
@@ -69,14 +73,24 @@ def read(path: Path, *, eval_stream: str = "test") -> list[Run]:
     if text.split("\n", 1)[0].strip() == _HEADER:
         note = "accuracies have 4 decimals; a bare 0 is a metric that was not monitored: left empty"
         return _from_events(path, _split_csv(list(_csv_events(path, text))), [note])
-    elif _are_json_lines(text.lstrip().split("\n", 2)):
-        run = _from_json(path, _series_of_lines(path, text), eval_stream)
-    elif text.lstrip().startswith("{"):
-        run = _from_json(path, load_json(path, NAME), eval_stream)
+    if are_json_lines(text.lstrip().split("\n", 2)):
+        lines = calls_of_lines(path, text, eval_stream)
+        if lines:
+            return _from_calls(path, [Calls(None, calls) for calls in lines], eval_stream, origin_of(path).learner)
+        series = lay_out_series(path, series_of_lines(path, text), eval_stream)
+    elif is_frame(text.split("\n", 1)[0]):
+        return _from_calls(path, [calls_of_frame(path, text)], eval_stream)
+    elif text.lstrip().startswith(("{", "[")):
+        value = load_json(path, NAME)
+        calls = [] if _is_of_all_metrics(value) else find_calls(value)
+        if calls:
+            return _from_calls(path, calls, eval_stream)
+        series = lay_out_series(path, value, eval_stream)
     else:
         runs, notes = log_runs(path, text, eval_stream)
         return _from_events(path, runs, ["accuracies have the 4 decimals of the log", *notes])
-    return [run]
+    names = [f"experience {exp}" for exp in series.experiences]
+    return [_run(path, series.rows, names, series.notes, series.complete)]
 
 
 def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
@@ -113,6 +127,33 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
         )
 
 
+def _is_of_all_metrics(value: Any) -> bool:
+    return isinstance(value, dict) and any(METRIC.fullmatch(str(key)) for key in value)
+
+
+def _from_calls(path: Path, found: Sequence[Calls], wanted: str, learner: str | None = None) -> list[Run]:
+    """A run for each list of calls; lists under one name are runs of one learner."""
+    origin = origin_of(path)
+    made = []
+    for place, one in enumerate(found, start=1):
+        laid = lay_out_calls(path, one.calls, wanted)
+        several = f"the file holds {len(found)} runs" if len(found) > 1 else None
+        made.append(
+            make_run(
+                path,
+                NAME,
+                rows=task_rows(laid.cells, laid.untrained),
+                tasks=named([f"experience {exp}" for exp in laid.experiences]),
+                learner=one.name or learner or path.stem,
+                seed=origin.seed if len(found) == 1 else None,
+                unit="fraction",
+                notes=[*laid.notes, several, origin.note if len(found) == 1 else None],
+                part=place if len(found) > 1 else None,
+            )
+        )
+    return made
+
+
 def _split_csv(events: Events) -> list[Events]:
     """The events of each run of a table: one begins untrained again, or with the first experience again."""
     runs: list[Events] = [[]]
@@ -146,11 +187,19 @@ def _from_events(path: Path, runs: Sequence[Events], notes: Sequence[str]) -> li
             said.append("every evaluation lies inside a training phase or before it: none is an experience's end")
         names = [f"experience {task}" for task in line.tasks]
         if len(runs) == 1:
-            return [_run(path, line.rows, names, said)]
+            return [reconciled(_run(path, line.rows, names, said), claims_of(events), places=4)]
         said += [_runs_in(len(runs), len(kept)), f"this is run {place} of {len(runs)} in the log"]
         suffix = f" (run {place}, not whole)" if missing else ""
-        made.append(_run(path, line.rows, names, said, part=place, suffix=suffix))
+        run = _run(path, line.rows, names, said, part=place, suffix=suffix)
+        made.append(reconciled(run, claims_of(events) if not missing else [], places=4))
     return made
+
+
+def claims_of(events: Events) -> list[Claim]:
+    """What the last evaluation prints of the whole stream."""
+    last = next((event.printed for event in reversed(events) if isinstance(event, Evaluated)), {})
+    ids = {"StreamForgetting": ("forgetting.first",), "StreamBWT": ("bwt.lopezpaz2017",)}
+    return [Claim(name, last[name], expected) for name, expected in ids.items() if name in last]
 
 
 def _is_evaluated(events: Events) -> bool:
@@ -199,122 +248,6 @@ def _check_that_learned_are_evaluated(path: Path, events: Sequence[Learned | Eva
 def _few(numbers: set[str]) -> str:
     shown = sorted(numbers, key=int)
     return ", ".join(shown if len(shown) < 5 else [*shown[:2], "...", shown[-1]])
-
-
-def _are_json_lines(lines: Sequence[str]) -> bool:
-    """Whether a file begins as JSON lines do; its first line may be spoiled."""
-    return any(_record(line) is not None for line in lines[:2])
-
-
-def _record(line: str) -> dict[str, Any] | None:
-    """The object on a line of JSON lines, metrics at a step; None if the line is none."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    step = whole(record.get("step")) if isinstance(record, dict) else None
-    return None if step is None else {**record, "step": step}
-
-
-def _series_of_lines(path: Path, text: str) -> dict[str, tuple[list[int], list[Any]]]:
-    """The accuracies of JSON lines as `get_all_metrics()` has them: steps and values under each name."""
-    series: dict[str, tuple[list[int], list[Any]]] = {}
-    for place, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        record = _record(line)
-        if record is None:
-            raise cannot_read(
-                path,
-                NAME,
-                f"line {place} is '{in_words(line)}'; expected an object with a step. Is the file whole?",
-            )
-        for name in filter(METRIC.fullmatch, record):
-            steps, values = series.setdefault(name, ([], []))
-            # The file is appended to: of two runs in it, the second would overwrite parts of the first.
-            if steps and record["step"] < steps[-1]:
-                raise cannot_read(
-                    path,
-                    NAME,
-                    f"on line {place} the step falls from {steps[-1]} to {record['step']}:"
-                    " two runs in one file? Give the lines of one.",
-                )
-            steps.append(record["step"])
-            values.append(record[name])
-    return series
-
-
-def _from_json(path: Path, metrics: Any, wanted: str) -> Run:
-    if not isinstance(metrics, dict):
-        raise cannot_read(path, NAME, "it is not the dictionary of get_all_metrics().")
-    series: dict[int, tuple[list[int], list[Score]]] = {}
-    other = set()
-    for name, value in metrics.items():
-        match = METRIC.fullmatch(name)
-        if match and match["stream"] != wanted:
-            other.add(match["stream"])
-        elif match:
-            if int(match["exp"]) in series:
-                raise cannot_read(path, NAME, f"experience {int(match['exp'])} has several task labels in '{name}'.")
-            series[int(match["exp"])] = _series(path, name, value)
-    if not series:
-        raise no_scores(path, wanted, other)
-    exps = sorted(series)
-    check_size(path, NAME, max(len(xs) for xs, _ in series.values()), len(exps))
-    ends, moments = _task_ends(path, series)
-    # Of several values at one moment the last counts.
-    cells = [dict(zip(*series[exp], strict=True)) for exp in exps]
-    after = -1
-    rows = []
-    for x in moments:
-        after = ends.get(x, after)
-        score = tuple(column.get(x) for column in cells)
-        rows.append(Row(after, task_end=x in ends or x == 0, scores={ACCURACY: score}, notes={"iteration": x}))
-    notes = [
-        "experiences are taken to have been learned in the order of their numbers: the metrics do not say it",
-        f"{len(ends)} of {len(moments)} moments of evaluation are ends of experiences; x counts iterations",
-    ]
-    return _run(path, rows, [f"experience {exp}" for exp in exps], notes, complete=len(ends) == len(exps))
-
-
-def _task_ends(path: Path, series: dict[int, tuple[list[int], list[Score]]]) -> tuple[dict[int, int], Sequence[int]]:
-    """Which moments are ends of experiences: all, or those evaluated once more before training went on."""
-    T = len(series)
-    counts: Counter[int] = Counter()
-    for xs, _ in series.values():
-        counts |= Counter(xs)
-    moments = sorted(counts)
-    trained = [x for x in moments if x > 0]
-    twice = [x for x in trained if counts[x] > 1]
-    if len(trained) == T:
-        return {x: i for i, x in enumerate(trained)}, moments
-    if len(twice) == T:
-        return {x: i for i, x in enumerate(twice)}, moments
-    untrained = sum(0 in xs for xs, _ in series.values())
-    if len(trained) == 1 and untrained in (0, T):
-        # One evaluation, after everything: it is the last experience's end.
-        return {trained[0]: T - 1}, moments
-    raise cannot_read(
-        path,
-        NAME,
-        f"{T} experiences were evaluated at {len(trained)} moments of training, and which of them are ends of"
-        " experiences cannot be told from iterations. Give eval_results.csv or the text log of that run.",
-    )
-
-
-def _series(path: Path, name: str, value: Any) -> tuple[list[int], list[Score]]:
-    if not (isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(v, list) for v in value)):
-        raise cannot_read(path, NAME, f"'{name}' is not a pair of lists, iterations and values.")
-    xs, values = value
-    steps = [whole(x) for x in xs]
-    if len(xs) != len(values) or any(x is None or x < 0 for x in steps):
-        raise cannot_read(path, NAME, f"'{name}' is not a list of iterations with a value each.")
-    if len(xs) > 100_000:
-        raise cannot_read(path, NAME, f"'{name}' has {len(xs):,} evaluations; up to 100,000 are read.")
-    try:
-        return [x for x in steps if x is not None], [number(v) for v in values]
-    except ValueError as error:
-        raise cannot_read(path, NAME, f"in '{name}', {error}.") from None
 
 
 def _run(

@@ -31,6 +31,12 @@ METRIC = re.compile(
 TENSOR = re.compile(r"\n?tensor\(([^,()]*)[^()]*\)")
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 _SCORE_LINE = re.compile(rf"\s*{METRIC.pattern} = \s*(?P<score>{_NUMBER})")
+_PRINTED_LINE = re.compile(
+    r"\s*(?P<name>Top1_Acc_Stream|StreamForgetting|StreamBWT)/eval_phase/(?P<stream>[^/\s]+)_stream(?:/Task\d{1,6})?"
+    rf" = \s*(?P<score>{_NUMBER})"
+)
+# Avalanche's names of metrics of a whole evaluation, and what they are here.
+PRINTED = {"Top1_Acc_Stream": "pooled", "StreamForgetting": "StreamForgetting", "StreamBWT": "StreamBWT"}
 _TRAINING_ON = "-- Starting training on experience "
 
 
@@ -170,6 +176,8 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
     other: set[str] = set()
     under_way, found = False, False
     scores: dict[str, Score] = {}
+    # Metrics of an evaluation are printed after its end: they are put into what has been given already.
+    printed: dict[str, float] = {}
     lines = TENSOR.sub(r"\1", text).split("\n")
     if _SCORE_LINE.match(lines[-1]):
         # No newline follows: the log was cut off there, perhaps inside the number.
@@ -178,8 +186,8 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
         if line.startswith("-- >> Start of training phase"):
             if scores:
                 # The evaluation before it was cut off when the run was stopped.
-                yield Evaluated(scores, inside=under_way)
-                scores = {}
+                yield Evaluated(scores, under_way, printed)
+            scores, printed = {}, {}
             under_way = True
             yield _PhaseBegins()
         elif line.startswith(_TRAINING_ON):
@@ -189,8 +197,14 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
             under_way = False
             yield _PhaseEnds()
         elif line.startswith("-- >> End of eval phase") and scores:
-            yield Evaluated(scores, inside=under_way)
+            yield Evaluated(scores, under_way, printed)
             scores = {}
+        elif line.startswith("-- >> Start of eval phase"):
+            printed = {}
+        elif match := _PRINTED_LINE.match(line):
+            value = score_of(path, match["score"])
+            if match["stream"] == wanted and value is not None:
+                printed[PRINTED[match["name"]]] = value
         elif match := _SCORE_LINE.match(line):
             if match["stream"] == wanted:
                 scores[str(int(match["exp"]))] = score_of(path, match["score"])
@@ -198,7 +212,7 @@ def _marks(path: Path, text: str, wanted: str) -> Iterator[_Mark]:
             else:
                 other.add(match["stream"])
     if scores:
-        yield Evaluated(scores, inside=under_way)
+        yield Evaluated(scores, under_way, printed)
     if not found:
         raise no_scores(path, wanted, other)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from recollect.runs.importers.build import Score
 from recollect.runs.run import ACCURACY, Row
@@ -18,10 +18,14 @@ class Learned:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Tasks and their scores; `inside` if a task was under way."""
+    """Tasks and their scores; `inside` if a task was under way; `printed` are metrics that the file gives beside them.
+
+    Of these "pooled" is the score over all that was evaluated.
+    """
 
     scores: Mapping[str, Score]
     inside: bool = False
+    printed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also:
     (('a', 'b'), [(-1, (0.1, None)), (0, (0.9, None)), (1, (0.7, 0.8))])
     """
     learned: list[str] = []
-    placed: list[tuple[int, bool, dict[str, Score]]] = []
+    placed: list[tuple[int, bool, dict[str, Score], float | None]] = []
     ends: dict[int, dict[str, Score]] = {}
     again = False
     repeated = revisited = 0
@@ -57,21 +61,23 @@ def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also:
             continue
         after = len(learned) - 1
         scores = dict(event.scores)
+        # The pooled score of a row is that of the tasks seen so far.
+        pooled = event.printed.get("pooled") if set(scores) == set(learned) else None
         if event.inside or again:
             revisited += again and not event.inside
-            placed.append((after, False, scores))
+            placed.append((after, False, scores, pooled))
         elif after in ends:
             # Nothing was learned in between: the same evaluation again, or more of its tasks.
             repeated += any(task in ends[after] for task in scores)
             ends[after].update(scores)
         else:
             ends[after] = scores
-            placed.append((after, True, scores))
-    seen = dict.fromkeys(task for _, _, scores in placed for task in scores)
+            placed.append((after, True, scores, pooled))
+    seen = dict.fromkeys(task for _, _, scores, _ in placed for task in scores)
     tasks = (*learned, *(task for task in dict.fromkeys((*seen, *also)) if task not in set(learned)))
     rows = tuple(
-        Row(after, task_end=end, scores={metric: tuple(scores.get(task) for task in tasks)})
-        for after, end, scores in placed
+        Row(after, task_end=end, scores={metric: tuple(scores.get(task) for task in tasks)}, pooled=pooled)
+        for after, end, scores, pooled in placed
     )
     notes = []
     if repeated:
