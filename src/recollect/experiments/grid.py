@@ -13,7 +13,7 @@ from recollect.errors import UsageError
 from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, StreamEntry
 from recollect.problems import problem_of
 from recollect.protocol import spread
-from recollect.protocol.loop import examiner_of
+from recollect.protocol.loop import exam_of
 from recollect.runs.files import folder_name
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
@@ -170,7 +170,7 @@ def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Strea
     from recollect.learners import LEARNERS
     from recollect.learners.registry import refuse_misfit
 
-    examiner_of(stream, experiment.target)
+    exam_of(stream, experiment.target)
     if learner.name in LEARNERS:
         refuse_misfit(
             LEARNERS[learner.name],

@@ -66,10 +66,10 @@ class Probe:
 
 def make_examiner_and_learner(job: Job) -> None:
     """Make what a run needs, and forget it."""
-    from recollect.protocol.loop import examiner_of
+    from recollect.protocol.loop import exam_of
 
     stream = stream_of(job)
-    examiner_of(stream, job.target)
+    exam_of(stream, job.target)
     identity_of(job, stream)
     new_learner(job, stream)
 

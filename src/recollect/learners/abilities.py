@@ -100,8 +100,12 @@ _FILLERS = frozenset(("on", "at", "of", "the", "a", "is", "do", "my"))
 _ALIKE = 0.84
 
 
-def check_learner(learner: object, needs: tuple[str, ...]) -> None:
-    """Raise UsageError if it lacks a part of `needs`, has a hook that cannot be one, or a misspelt one."""
+def check_learner(learner: object, needs: tuple[str, ...], is_asked: bool = True) -> None:
+    """Raise UsageError if it lacks a part of `needs`, has a hook that cannot be one, or a misspelt one.
+
+    A learner that only an examiner of the user's asks (`is_asked` is false) need not score.
+    """
+    needs = needs if is_asked else tuple(hook for hook in needs if hook != "score")
     thing = learner.alone if isinstance(learner, StandsFor) else learner
     lacking = [hook for hook in needs if not hasattr(type(thing), hook) and hook not in vars(thing)]
     if lacking:

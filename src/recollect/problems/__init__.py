@@ -7,11 +7,12 @@ from recollect.nearest import nearest
 from recollect.problems.base import Examiner, Focus, Moment, Problem
 from recollect.problems.classification import CLASSIFICATION
 from recollect.problems.detection import DETECTION
+from recollect.problems.given import GIVEN, Given
 from recollect.problems.targets import Target
 
-PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (CLASSIFICATION, DETECTION)}
+PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (CLASSIFICATION, DETECTION, GIVEN)}
 
-__all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Moment", "Problem", "Target", "problem_of"]
+__all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Given", "Moment", "Problem", "Target", "problem_of"]
 
 
 def problem_of(name: str) -> Problem:

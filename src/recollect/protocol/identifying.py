@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.learners.abilities import Configured, StandsFor
 from recollect.learners.paths import import_path
 from recollect.learners.wrap import ObjectLearner, SklearnLearner
-from recollect.problems import problem_of
+from recollect.problems import Target, problem_of
 from recollect.protocol import checkpoint
 from recollect.runs.identity import Identity, parameters, plain
 from recollect.runs.seeds import derive
@@ -20,7 +20,6 @@ from recollect.runs.sources import code_of, is_known
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
-    from recollect.problems import Target
     from recollect.streams.stream import Stream
 
 _PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -40,7 +39,7 @@ def identity(
     learner: str, options: Mapping[str, Any], made_of: list[Any], stream: Stream, target: Target | str | None
 ) -> Identity:
     """The identity of a run; `made_of` are the learner's class or object, and what else its code is."""
-    scored = problem_of(stream.problem).target(target)
+    scored = target if isinstance(target, Target) else problem_of(stream.problem).target(target)
     parts = [*made_of, *_code_in(options), *([scored.function] if scored.function else [])]
     return Identity(
         learner=learner,
@@ -54,10 +53,16 @@ def identity(
             "task": stream.gives_task,
             "shuffle": stream.shuffle,
         },
-        target=scored.name,
+        target=_scored_by(scored, problem_of(stream.problem).targets),
         order=stream.order_hash,
         start=_weights(options),
     )
+
+
+def _scored_by(target: Target, known: Sequence[Target]) -> str:
+    """The name of a target, and of its function where that is the user's."""
+    own = getattr(target.function, "__qualname__", target.name)
+    return target.name if target in known or own == target.name else f"{target.name} by {own}"
 
 
 def _inside(learner: Any) -> Any:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.learners.abilities import LEARNS, Sees, Settles, check_learner
-from recollect.problems import Examiner, Moment, problem_of
+from recollect.problems import Examiner, Given, Moment, Target, problem_of
+from recollect.problems.given import GIVEN, Asking, Function, given_of
 from recollect.protocol.meter import Meter
-from recollect.runs.run import Plan, Row
+from recollect.runs.run import Plan, Row, Task
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
-    from recollect.problems import Target
     from recollect.streams.stream import Stream
 
 EVERYTHING = Plan()
@@ -40,12 +40,15 @@ def iter_protocol(
     start: Place | None = None,
     test_batch: int | None = None,
     target: Target | str | None = None,
+    examiner: Given | Function | None = None,
 ) -> Iterator[Row]:
     """Run the learner through the stream and give each row when it has been evaluated.
 
     The first row (after = -1) is the untrained learner's. `seed` decides the order of the stream's samples.
     `start` goes on from a place, with a learner that was restored to it; its row is not given again. `target`
-    is what learners are scored by, of those that the stream's problem has.
+    is what learners are scored by, of those that the stream's problem has. `examiner` is a function that is called with
+    the learner and the number of a task and gives the score (or several by name), where it comes from elsewhere: from
+    generated text, a robot, a simulator. `Given` says the units and directions of such scores.
 
     >>> import numpy as np
     >>> from recollect.learners import Setting, make_learner
@@ -57,15 +60,35 @@ def iter_protocol(
     >>> [(row.after, row.step, row.n) for row in iter_protocol(learner, stream, seed=0)]
     [(-1, 0, (4, 4)), (0, 4, (4, 4)), (1, 8, (4, 4))]
     """
-    check_learner(learner, LEARNS)
-    plan = fitting(plan, stream)
-    for row, _ in walk(learner, stream, examiner_of(stream, target), seed, plan, start, test_batch, Meter()):
+    check_learner(learner, LEARNS, is_asked=examiner is None)
+    plan, exam = fitting(plan, stream), exam_of(stream, target, examiner)
+    for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter()):
         yield row
 
 
-def examiner_of(stream: Stream, target: Target | str | None = None) -> Examiner:
-    """Who evaluates learners on this stream."""
-    return problem_of(stream.problem).examiner_of(stream, target)
+@dataclass(frozen=True)
+class Exam:
+    """Who examines learners on a stream, and what the record says of it: the problem, the targets, the tasks."""
+
+    examiner: Examiner
+    problem: str
+    target: Target
+    beside: tuple[Target, ...]
+    tasks: tuple[Task, ...]
+
+
+def exam_of(stream: Stream, target: Target | str | None = None, examiner: Given | Function | None = None) -> Exam:
+    """The exam of the stream's problem, or of an examiner of the user's."""
+    if examiner is None:
+        problem = problem_of(stream.problem)
+        chosen = problem.target(target)
+        beside = tuple(one for one in problem.targets if one.beside and one.name != chosen.name)
+        return Exam(problem.examiner_of(stream, target), problem.name, chosen, beside, stream.record_tasks())
+    given = given_of(examiner, target)
+    # How many classes and test samples a task has says nothing of scores that come from elsewhere.
+    tasks = tuple(Task(task.name, classes=task.original) for task in stream.tasks)
+    asked = replace(given.target, function=given.function)  # whose code is a part of the run's identity
+    return Exam(Asking(given, stream), GIVEN.name, asked, given.targets[1:], tasks)
 
 
 def spread(rows: int, sections: int) -> tuple[int, ...]:

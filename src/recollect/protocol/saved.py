@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import UsageError
 from recollect.learners.abilities import RESUMES, Noted, Timed, check_learner
 from recollect.learners.registry import role_of
-from recollect.problems import problem_of
+from recollect.problems.given import Function, Given
 from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
-from recollect.protocol.loop import EVERYTHING, Place, examiner_of, fitting, planned, walk
+from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
 from recollect.runs.identity import Identity
@@ -60,16 +60,18 @@ def iter_run(
     target: Target | str | None = None,
     role: str | None = None,
     identity: Identity | None = None,
+    examiner: Given | Function | None = None,
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.
 
     `name` and `config` are the learner's in the record, `seed` is the one that the run's four come from; the
     learner must be new, as `make_learner` gives it; its `role` in comparisons is that of its card. A row is appended
     first, then the checkpoint replaced: of a kill in between remains a row without its checkpoint, which is dropped
-    and made again, the same. A folder that holds another run, by its `identity`, is refused.
+    and made again, the same. A folder that holds another run, by its `identity`, is refused. With an `examiner` of the
+    user's (see `iter_protocol`) the problem of the run is "given".
     """
-    check_learner(learner, RESUMES)
-    examiner = examiner_of(stream, target)
+    check_learner(learner, RESUMES, is_asked=examiner is None)
+    exam = exam_of(stream, target, examiner)
     run = describe(
         stream,
         name=name,
@@ -77,9 +79,9 @@ def iter_run(
         config=config,
         plan=plan,
         experiment=experiment,
-        target=target,
+        exam=exam,
         role=role or role_of(learner),
-        identity=identity or identity_of(learner, stream, target),
+        identity=identity or identity_of(learner, stream, exam.target),
     )
     plan = run.plan
     with RunFolder.open(folder, run) as saved:
@@ -90,7 +92,7 @@ def iter_run(
         # A learner that shares its process with others' runs has a clock of its own.
         meter = Meter(totals, learner.clock if isinstance(learner, Timed) else None)
         try:
-            for row, place in walk(learner, stream, examiner, derive(seed).stream, plan, start, test_batch, meter):
+            for row, place in walk(learner, stream, exam.examiner, derive(seed).stream, plan, start, test_batch, meter):
                 meter.start("save")
                 state = learner.state()
                 signed = replace(row, state=checkpoint.digest(state))
@@ -130,8 +132,10 @@ def describe(
     target: Target | str | None = None,
     role: str = "contestant",
     identity: Identity | None = None,
+    exam: Exam | None = None,
 ) -> Run:
     """The record of a run that has not begun."""
+    exam = exam or exam_of(stream, target)
     for what, text in (("name of the learner", name), ("name of the stream", stream.name)):
         if not isinstance(text, str) or not text:
             raise UsageError(f"The {what} in a record is a text; got {text!r}.")
@@ -139,35 +143,29 @@ def describe(
     return Run(
         learner=name,
         stream=stream.name,
-        tasks=stream.record_tasks(),
+        tasks=exam.tasks,
         rows=(),
         seed=seed,
         learner_config=dict(config or {}),
         identity=identity,
         role=role,
-        problem=stream.problem,
+        problem=exam.problem,
         scenario=stream.scenario,
         online=stream.passes == 1,
         experiment=experiment,
         seeds=derive(seed),
         plan=plan,
         learned_at=_learned_at(stream, plan),
-        **_metric(stream, target),
+        metric=exam.target.name,
+        unit=exam.target.unit,
+        higher_is_better=exam.target.higher_is_better,
+        targets=tuple(Measure(one.name, one.unit, one.higher_is_better) for one in exam.beside),
         data_hash=stream.data_hash,
         status="running",
         versions=environment.versions(_PACKAGES),
         revision=environment.revision(),
         notes=stream.notes,
     )
-
-
-def _metric(stream: Stream, target: Target | str | None) -> dict[str, Any]:
-    """What the scores of the run are."""
-    problem = problem_of(stream.problem)
-    chosen = problem.target(target)
-    others = [Measure(one.name, one.unit, one.higher_is_better) for one in problem.targets if one.name != chosen.name]
-    own = {"metric": chosen.name, "unit": chosen.unit, "higher_is_better": chosen.higher_is_better}
-    return {**own, "targets": tuple(others)}
 
 
 def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
