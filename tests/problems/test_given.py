@@ -141,7 +141,7 @@ def test_interrupted_it_goes_on_to_the_same_end(tmp_path: Path) -> None:
     next(begun)
     begun.close()
     other = Given(lambda learner, task: drive(learner, task), (SUCCESS, STEPS))
-    with pytest.raises(UsageError, match="the target was success by drive and is success by .*lambda"):
+    with pytest.raises(UsageError, match=r"the target was success by drive and is success by .*lambda"):
         run_protocol(Robot(), STREAM, tmp_path / "begun", name="robot", examiner=other)
     run_protocol(Robot(), STREAM, tmp_path / "begun", name="robot", examiner=given)
     assert read_run(tmp_path / "begun").rows == whole.rows
