@@ -199,7 +199,7 @@ def test_seeds_that_learn_after_different_rows_are_seen_where_they_had_learned(t
     runs = []
     for seed, sizes in enumerate(((4, 4, 2), (2, 4, 4))):
         made = stream(sizes=sizes, scenario="concept-agnostic", batch=2)
-        runs.append(replace(run(made, tmp_path / str(seed), seed=seed), data_hash="same"))
+        runs.append(replace(run(made, tmp_path / str(seed), seed=seed), data_hash="same", identity=None))
     assert [one.learned_at for one in runs] == [{0: 1, 1: 3, 2: 4}, {0: 0, 1: 2, 2: 4}]
     (together,) = rc.runs.group(runs)
     assert together.matrix.R.shape == (2, 3, 3)
