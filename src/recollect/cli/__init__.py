@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     "demo",
     "run",
+    "tune",
     "score",
     "dialects",
     "identify",

@@ -32,6 +32,8 @@ BEFORE = ".before"
 def stream_of(job: Job, streams: Streams | None = None) -> Stream:
     """The stream of a job, under the name that the record has."""
     stream = (streams or Streams(job.data)).of(job.stream, job.stream_options, job.seed)
+    if job.note is not None:
+        stream = replace(stream, notes=(*stream.notes, job.note))
     if job.stream_label == job.stream:
         return stream
     return replace(stream, name=job.stream_label)  # so that tables tell the streams of a file apart

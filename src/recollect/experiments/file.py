@@ -34,11 +34,11 @@ _LABELLED = {
 }
 
 
-class _Model(BaseModel):
+class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class StreamEntry(_Model):
+class StreamEntry(Model):
     """A stream: the name of a data set, the options of `make_stream`, and what the run folders call it."""
 
     name: StrictStr
@@ -57,7 +57,7 @@ class StreamEntry(_Model):
         return {"name": given["name"], "label": given.get("label", given["name"]), "options": options}
 
 
-class PlanEntry(_Model):
+class PlanEntry(Model):
     """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples a task.
 
     `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples.
@@ -77,7 +77,7 @@ class PlanEntry(_Model):
         raise ValueError(f"how many evaluations (at least 1), or a list of tasks from 0, such as [4, 9]; got {given!r}")
 
 
-class LearnerEntry(_Model):
+class LearnerEntry(Model):
     """A learner: its name in the registry, its options, and what the record and the folders call it.
 
     `plan` is its own where its evaluations cost more than the others'.
@@ -109,8 +109,8 @@ class LearnerEntry(_Model):
         return {"name": name, "label": label, "options": dict(options), "plan": given.get("plan")}
 
 
-class Experiment(_Model):
-    """Learners x streams x seeds; `target` is what detectors are scored by."""
+class Experiment(Model):
+    """Learners x streams x seeds; `target` is what detectors are scored by, `note` a sentence for the records."""
 
     name: StrictStr
     streams: Annotated[tuple[StreamEntry, ...], Field(min_length=1)]
@@ -119,6 +119,7 @@ class Experiment(_Model):
     plan: PlanEntry = PlanEntry()
     target: StrictStr | None = None
     device: StrictStr = "auto"
+    note: StrictStr | None = None
 
     @field_validator("streams", "learners", mode="before")
     @classmethod
@@ -169,13 +170,17 @@ class Experiment(_Model):
 
 def read(path: Path | str) -> Experiment:
     """The experiment in a YAML file."""
+    return parse(read_text(path), str(path))
+
+
+def read_text(path: Path | str) -> str:
+    """The text of an experiment file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"Cannot read the experiment {path}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise UsageError(f"The experiment {path} is not a text file in UTF-8.") from None
-    return parse(text, str(path))
 
 
 def parse(text: str, source: str = "the experiment") -> Experiment:
@@ -188,18 +193,18 @@ def parse(text: str, source: str = "the experiment") -> Experiment:
     Traceback (most recent call last):
     ...
     recollect.errors.UsageError: the experiment: unknown key 'learner'; did you mean 'learners'? There are: \
-name, streams, learners, seeds, plan, target, device.
+name, streams, learners, seeds, plan, target, device, note.
     """
-    content = _load_yaml(text, source)
+    content = load_yaml(text, source)
     if not isinstance(content, dict):
         raise UsageError(f"{source}: an experiment is a mapping with name, streams, learners and seeds.")
     try:
         return Experiment.model_validate(content)
     except ValidationError as error:
-        raise UsageError(f"{source}: {_explain(error)}") from None
+        raise UsageError(f"{source}: {explain(error)}") from None
 
 
-def _load_yaml(text: str, source: str) -> Any:
+def load_yaml(text: str, source: str) -> Any:
     """The content of a YAML text; a key that comes twice is a mistake, not the last one."""
     try:
         yaml: Any = import_module("yaml")
@@ -229,15 +234,18 @@ def _load_yaml(text: str, source: str) -> Any:
         raise UsageError(f"{source} is not YAML{where}: {getattr(error, 'problem', error)}.") from None
 
 
-def _explain(error: ValidationError) -> str:
-    """One mistake in one sentence, with its place in the file; a misspelt key before what it leaves missing."""
+def explain(error: ValidationError, model: type[Model] | None = None) -> str:
+    """One mistake in one sentence, with its place in the file; a misspelt key before what it leaves missing.
+
+    `model` is what was read, the experiment if not given.
+    """
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     if first["type"] == "extra_forbidden":
         inside_plan = "plan" in first["loc"][:-1]
-        model = PlanEntry if inside_plan else Experiment
+        known = PlanEntry if inside_plan else model or Experiment
         inside = " in plan" if inside_plan else ""
-        return _unknown(str(first["loc"][-1]), model.model_fields, inside)
+        return _unknown(str(first["loc"][-1]), known.model_fields, inside)
     if first["type"] == "missing":
         return f"{place} is missing."
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
@@ -269,7 +277,8 @@ def _stream_options() -> list[str]:
 
     own = inspect.signature(make_stream).parameters.values()
     named = [p.name for p in own if p.kind is not p.VAR_KEYWORD and p.name not in _NOT_IN_FILE]
-    return list(dict.fromkeys([*(field.name for field in fields(Spec)), *named, *concept_options(), *graph_options()]))
+    of_class = [field.name for field in fields(Spec)]
+    return list(dict.fromkeys([*of_class, *named, *concept_options(), *graph_options(), "validation"]))
 
 
 def _label(name: str, options: Mapping[str, Any]) -> str:

@@ -52,6 +52,7 @@ class Job:
     word: str = "task"
     metric: str = "accuracy"
     joins: bool = False
+    note: str | None = None
 
     @property
     def name(self) -> str:
@@ -116,14 +117,17 @@ def grid(
 def build_stream(name: str, options: Mapping[str, Any], seed: int, data: Path | None) -> Stream:
     """The stream of a run: the class order belongs to the seed, unless the file fixes it."""
     from recollect.streams import make_stream
+    from recollect.streams.validation import validation_of
 
     given = dict(options)
+    held_back = given.pop("validation", None)
     if "class_order" not in given and "class_order_seed" not in given:
         given["class_order_seed"] = derive(seed).class_order
     try:
-        return make_stream(name, data=data, **given)
+        stream = make_stream(name, data=data, **given)
     except TypeError as error:
         raise UsageError(f"The stream {name!r} cannot be made with {given}: {error}.") from None
+    return stream if held_back is None else validation_of(stream, held_back)
 
 
 def _job(
@@ -149,6 +153,7 @@ def _job(
         role=LEARNERS[learner.name].role if learner.name in LEARNERS else "contestant",
         stream=entry.name,
         stream_label=entry.label,
+        note=experiment.note,
         stream_options=entry.options,
         seed=seed,
         plan=plan,
