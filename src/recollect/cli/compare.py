@@ -13,7 +13,7 @@ from recollect.report.comparison import compare as compare_groups
 from recollect.report.summary import number
 from recollect.report.text import Table, interval, shown
 from recollect.report.words import focus_of, words_for
-from recollect.stats import Lead, Plateau
+from recollect.stats import Lead, Plateau, Rival
 
 
 @options.takes_inputs
@@ -172,12 +172,19 @@ def _lead(stream: StreamComparison) -> tuple[str, ...]:
 
 
 def _stay_open(lead: Lead) -> tuple[str, ...]:
-    needed = [f"{r.label} ({_seeds(r.seeds_needed)})" for r in lead.rivals if not r.is_behind]
+    needed = [f"{rival.label} ({_what_would(rival)})" for rival in lead.rivals if not rival.is_behind]
     return (f"{lead.best} cannot be told from {', '.join(needed)}",) if needed else ()
 
 
-def _seeds(needed: int | None) -> str:
-    return "more seeds do not settle it" if needed is None else f"about {needed} seeds would, if the difference stays"
+def _what_would(rival: Rival) -> str:
+    """What would settle the order of two learners, as far as their seeds tell."""
+    if rival.seeds_needed is not None:
+        return f"about {rival.seeds_needed} seeds would settle it, if the difference stays"
+    if rival.difference.n < 2:
+        return "one seed says nothing of the spread"
+    if not rival.difference.sd > 0:
+        return "the seeds do not vary"
+    return "how many seeds would settle it cannot be told"
 
 
 def _lead_as_dict(lead: Lead | None) -> dict[str, Any] | None:
