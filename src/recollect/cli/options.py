@@ -75,6 +75,10 @@ class Inputs:
     run: Annotated[
         str | None, typer.Option(help="Which run of a file that holds several, from 1; or `last`.", metavar="N|last")
     ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(help="How the path names learner and seed: '{learner}/{seed}/results.csv', '{learner}_s{seed}'."),
+    ] = None
     tool: Annotated[str | None, typer.Option(help="Which tool wrote PATH, where detection must not decide.")] = None
     base: Annotated[
         str | None, typer.Option(help="The version before any training: its name or a part that no other has.")
@@ -109,6 +113,7 @@ class Inputs:
             "unit": None if self.unit == "auto" else self.unit,
             "rows": self.rows,
             "run": self.run,
+            "name": self.name,
         }
         given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
         loaded = load_all(paths, self.tool, self.choices, lower_is_better=self.lower_is_better, **given)

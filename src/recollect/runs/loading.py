@@ -14,6 +14,7 @@ from recollect.inputs import as_scores
 from recollect.orientation import doubt
 from recollect.runs.arrange import Choices, arrange_any
 from recollect.runs.exported import read_export, read_vector
+from recollect.runs.naming import named
 from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
 from recollect.runs.run import Row, Run, Task
 
@@ -51,6 +52,7 @@ def load(
     lower_is_better: bool = False,
     rows: str | None = None,
     run: str | int | None = None,
+    name: str | None = None,
     choices: Choices | None = None,
 ) -> list[Run]:
     """The runs at a path, each with its `.matrix`; `Run.notes` says what the path was taken for.
@@ -77,6 +79,8 @@ def load(
         time, and a note says so if the scores look as if they were tasks.
     run : int or "last", optional
         Which run of a file that holds several, from 1.
+    name : str, optional
+        How learner and seed are read from the path, such as ``"{learner}/{seed}/results.csv"``; see `naming`.
     choices : Choices, optional
         The base, the order, and what was trained or held out, where rows are versions of a model.
     """
@@ -84,6 +88,7 @@ def load(
         "lower_is_better": lower_is_better,
         "rows": rows,
         "run": run,
+        "name": name,
         "classes": classes,
         "samples": samples,
         "names": names,
@@ -102,6 +107,7 @@ def load_all(
     lower_is_better: bool = False,
     rows: str | None = None,
     run: str | int | None = None,
+    name: str | None = None,
     **companions: Any,
 ) -> list[Run]:
     """The runs at several paths, in their order; versions of a model may lie at several paths and are one run."""
@@ -120,6 +126,7 @@ def load_all(
         if lower_is_better:
             found = [replace(run, higher_is_better=False) for run in found]
         runs += chosen_run(_with_doubts(found, place, rows), place, run)
+    runs = named(runs, name) if runs else runs
     if asked.about_rows:
         runs = [arrange_any(run, asked) for run in runs]
     if versions:
@@ -177,7 +184,7 @@ def _load_file(path: Path, tool: str | None, versions: list[_Versions], rows: st
             f"{path} is not a file that Recollect knows by its content. Expected .csv, .npy, .npz or .json"
             " with scores, or the results of another tool; name the tool if its files look unusual."
         )
-    return [_with_seed_of_name(run, path) for run in runs]
+    return runs
 
 
 def chosen_run(runs: list[Run], place: Path, which: str | int | None) -> list[Run]:
@@ -250,24 +257,6 @@ def _runs_of_versions(versions: list[_Versions], choices: Choices) -> list[Run]:
         else (f"{len(notes)} files or folders of {first.tool}, such as {next(iter(notes))}",)
     )
     return [replace(run, notes=(*said, *run.notes)) for run in runs_of(found, root, first.tool, choices)]
-
-
-def _with_seed_of_name(run: Run, path: Path) -> Run:
-    """A matrix file called `er_seed3.csv` holds the learner er with the seed 3."""
-    if run.source is None or run.source.tool not in PLAIN or run.learner != path.stem or run.seed is not None:
-        return run
-    learner, seed = _learner_and_seed(path.stem)
-    return run if seed is None else replace(run, learner=learner, seed=seed)
-
-
-def _learner_and_seed(stem: str) -> tuple[str, int | None]:
-    """Split a name that ends in a seed.
-
-    >>> _learner_and_seed("er-seed3"), _learner_and_seed("my_scores")
-    (('er', 3), ('my_scores', None))
-    """
-    match = re.fullmatch(r"(.+?)[-_. ]*seed[-_ =]?([0-9]{1,18})", stem)
-    return (match[1], int(match[2])) if match else (stem, None)
 
 
 def _described(

@@ -111,6 +111,7 @@ class Source:
 
     `rows` says what the rows of the file are, "time" or "tasks"; None where a bare matrix does not tell and time was
     assumed. `part` is the run's place in a file that holds several, from 1.
+    `guessed` is the learner's name where it was taken from the path, because the file does not say it.
     """
 
     tool: str
@@ -119,6 +120,7 @@ class Source:
     version: str | None = None
     rows: str | None = None
     part: int | None = None
+    guessed: str | None = None
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,7 @@ def test_folders_of_seeds_are_one_learner(fixtures, tmp_path, file):
     for seed in (10, 2):
         (tmp_path / "er_2000" / str(seed)).mkdir(parents=True)
         copy = tmp_path / "er_2000" / str(seed) / file
-        copy.write_bytes((fixtures / "avalanche" / "online" / file).read_bytes())
+        copy.write_bytes((fixtures / "avalanche" / "online" / file).read_bytes() + b"\n" * seed)
     (er,) = group(load_all([tmp_path / "er_2000" / "10" / file, tmp_path / "er_2000" / "2" / file]))
     assert (er.learner, er.seeds) == ("er_2000", (2, 10))
     assert any("taken for the seed" in note for note in er.runs[0].notes)

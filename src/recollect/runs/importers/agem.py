@@ -72,6 +72,7 @@ def read(path: Path) -> list[Run]:
                 rows=rows,
                 tasks=named(T),
                 learner=learner,
+                guessed=path.stem if learner == path.stem else None,
                 stream=stream,
                 seed=index,
                 part=index + 1,

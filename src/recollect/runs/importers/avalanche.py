@@ -145,6 +145,7 @@ def _from_calls(path: Path, found: Sequence[Calls], wanted: str, learner: str | 
                 rows=task_rows(laid.cells, laid.untrained),
                 tasks=named([f"experience {exp}" for exp in laid.experiences]),
                 learner=one.name or learner or path.stem,
+                guessed=None if one.name else learner or path.stem,
                 seed=origin.seed if len(found) == 1 else None,
                 unit="fraction",
                 notes=[*laid.notes, several, origin.note if len(found) == 1 else None],
@@ -266,6 +267,7 @@ def _run(
         rows=rows,
         tasks=named(names),
         learner=origin.learner + suffix,
+        guessed=origin.learner,
         # One folder names one seed.
         seed=origin.seed if part is None else None,
         unit="fraction",

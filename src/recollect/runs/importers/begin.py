@@ -58,6 +58,7 @@ def read(path: Path, *, metric: str = "accuracy") -> list[Run]:
         rows=rows,
         tasks=named(T),
         learner=learner,
+        guessed=path.stem if learner == path.stem else None,
         stream=stream,
         seed=_seed(path),
         unit="raw" if raw else "fraction",

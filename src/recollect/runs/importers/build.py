@@ -160,11 +160,12 @@ def make_run(
     role: str = "contestant",
     rows_are: str | None = "time",
     part: int | None = None,
+    guessed: str | None = None,
 ) -> Run:
     """A run, after the checks that hold for every tool: not empty, not too large.
 
     `rows_are` is "time" or "tasks" where the file or the user says it, None for a matrix that does not tell.
-    `part` is the run's place in a file that holds several, from 1.
+    `part` is the run's place in a file that holds several, from 1; `guessed` what of the learner's name is of the path.
 
     `seen_only` says that the tool evaluates only tasks learned so far. With `complete=False` the rows that
     are there are all that was planned; otherwise one is expected after every task.
@@ -189,7 +190,7 @@ def make_run(
         learner_config={k: in_words(v, 200) if isinstance(v, str) else v for k, v in (config or {}).items()},
         plan=Plan(rows=None if complete else ends_among(rows), columns="seen" if seen_only else "all"),
         learned_at=learned_at,
-        source=Source(tool=tool, path=str(path), sha256=_digest(path), rows=rows_are, part=part),
+        source=Source(tool=tool, path=str(path), sha256=_digest(path), rows=rows_are, part=part, guessed=guessed),
         notes=tuple(in_words(note, 500) for note in notes if note),
         path=path,
     )

@@ -148,6 +148,7 @@ def _matrix(path: Path, table: list[list[str]], rows: str | None) -> Run:
         rows=task_rows(matrix, untrained),
         tasks=named(names if names is not None else T),
         learner=path.stem,
+        guessed=path.stem,
         unit="percent" if percent else "auto",
         notes=(rows_note(rows_are, rows_are),),
         rows_are=rows_are,

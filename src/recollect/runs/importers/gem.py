@@ -52,6 +52,7 @@ def read(path: Path) -> list[Run]:
         rows=task_rows(body, untrained),
         tasks=named(len(untrained)),
         learner=learner,
+        guessed=path.stem if learner == path.stem else None,
         stream=stream,
         unit="fraction",
         notes=(

@@ -107,6 +107,7 @@ def _read(folder: Path, logs: list[Path], metric: str | None) -> Run | None:
         rows=line.rows,
         tasks=named(line.tasks),
         learner=folder.absolute().name,
+        guessed=folder.absolute().name,
         stream=stream if isinstance(stream, str) else "unknown",
         unit="raw",
         metric=column,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -213,13 +214,13 @@ def _values(path: Path, text: str) -> list[Score]:
 def _run(path: Path, logged: Mapping[Any, Any], setting: str | None, rows: list[Row], T: int, notes: list[str]) -> Run:
     dataset, model = (logged.get(key) for key in ("dataset", "model"))
     stream = dataset if isinstance(dataset, str) else "unknown"
-    kept = ("buffer_size", "lr", "n_epochs", "batch_size", "optimizer")
     return make_run(
         path,
         NAME,
         rows=rows,
         tasks=named(T),
         learner=model if isinstance(model, str) else path.absolute().parent.name,
+        guessed=None if isinstance(model, str) else path.absolute().parent.name,
         # A class-IL run and its task-IL twin share data set, model and seed, and are not two seeds.
         stream=f"{stream} ({setting})" if setting else stream,
         seed=whole(logged.get("seed")),
@@ -228,8 +229,28 @@ def _run(path: Path, logged: Mapping[Any, Any], setting: str | None, rows: list[
         seen_only=True,
         complete=len({row.after for row in rows}) >= T,
         notes=["Mammoth evaluates the tasks seen so far only", *notes],
-        config={key: logged[key] for key in kept if isinstance(logged.get(key), int | float | str)},
+        config=_options(logged),
     )
+
+
+# Arguments that say where and when a run was made, not what learned.
+_NO_OPTIONS = re.compile(
+    r"dataset|model|seed|device|notes|nowand|loadcheck|savecheck|non_verbose|disable_log|num_workers|debug_mode|joint"
+    r"|eval_\w+|ckpt_name|start_from|stop_after|inference_only|enable_other_metrics|wandb_\w+|conf_\w+|\w+_path\w*"
+    r"|save_\w+|cache_\w+|acc\w+|\w+_memory_usage|forgetting|bwt|fwt|forward_transfer|backward_transfer"
+)
+
+
+def _options(logged: Mapping[Any, Any]) -> dict[str, Any]:
+    """The arguments that make the learner what it is."""
+    return {
+        key: value
+        for key, value in logged.items()
+        if isinstance(key, str)
+        and isinstance(value, int | float | str)
+        and not (isinstance(value, float) and not math.isfinite(value))
+        and not _NO_OPTIONS.fullmatch(key)
+    }
 
 
 def _setting(path: Path) -> str | None:

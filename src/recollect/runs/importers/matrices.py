@@ -131,6 +131,7 @@ def runs_of(
                 rows=moments,
                 tasks=tasks,
                 learner=_text(get("learner")) or path.stem,
+                guessed=None if _text(get("learner")) else path.stem,
                 stream=_text(get("stream")) or "unknown",
                 seed=seeds[index],
                 unit=unit or "auto",

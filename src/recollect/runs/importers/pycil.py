@@ -68,6 +68,7 @@ def _run(path: Path, one: Pass, classifier: str, longest: int, part: int | None)
         NAME,
         rows=rows,
         tasks=[Task(f"classes {low}-{end - 1}", n_classes=end - low) for low, end in bounds],
+        guessed=None if one.settings.get("model_name") else path.stem,
         learner=learner if classifier == "CNN" else f"{learner} ({classifier})",
         stream=one.settings.get("dataset") or "unknown",
         seed=_seed(one.settings.get("seed")),

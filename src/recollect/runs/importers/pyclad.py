@@ -93,6 +93,7 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
         tasks=named(order),
         learner=_learner(output),
         stream=stream if alone else f"{stream} [{name}]",
+        config=_options(output),
         seed=whole(output["model"].get("random_state")) if isinstance(output.get("model"), dict) else None,
         unit="fraction" if fraction else "raw",
         metric=name,
@@ -107,6 +108,30 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
 
 # pyCLAD's own name of the strategy that trains on everything seen so far.
 _KEEPS_EVERYTHING = "Cumulative"
+
+
+def _options(output: dict[str, Any]) -> dict[str, Any]:
+    """The options of strategy and model; a buffer's fill is its state and no option."""
+    found: dict[str, Any] = {}
+    for part in ("strategy", "model"):
+        if isinstance(output.get(part), dict):
+            _flatten(part, output[part], found)
+    ends = ("model.random_state", ".current_size", ".verbose", ".device")
+    return {
+        key: value
+        for key, value in found.items()
+        if value != _LOST and key not in ("strategy.name", "model.name") and not key.endswith(ends)
+    }
+
+
+def _flatten(prefix: str, value: Any, into: dict[str, Any], deep: int = 0) -> None:
+    if isinstance(value, dict) and deep < 8:
+        for key, part in value.items():
+            _flatten(f"{prefix}.{in_words(str(key))}", part, into, deep + 1)
+    elif isinstance(value, str | int | float | bool):
+        into[prefix] = value
+    elif isinstance(value, list):
+        into[prefix] = in_words(str(value), 200)
 
 
 def _name(output: dict[str, Any], key: str) -> str:

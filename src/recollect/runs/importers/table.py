@@ -91,6 +91,7 @@ def _run(
         tool,
         rows=rows,
         tasks=[Task(_label(task), n_samples=samples[j]) for j, task in enumerate(order)],
+        guessed=None if learner else path.stem,
         learner=name if seed is not None or not run or whole(run) is not None or learner else f"{name} {run}",
         stream=stream or "unknown",
         seed=seed if seed is not None else whole(run),

@@ -61,6 +61,7 @@ def read(path: Path) -> list[Run]:
         rows=rows,
         tasks=named(names),
         learner=learner,
+        guessed=path.stem if learner == path.stem else None,
         stream=stream,
         scenario=scenario,
         unit="fraction",
