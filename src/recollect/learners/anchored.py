@@ -45,7 +45,7 @@ class AnchoredLearner(Finetune):
         """Bytes of those samples, of the anchors and of the importance."""
         return self.recent.stored_bytes + self.anchor.stored_bytes
 
-    def importance_of(self, x: Tensor, label: int) -> list[Tensor]:
+    def importance_of(self, x: Tensor, label: float) -> list[Tensor]:
         """How much each weight matters for one sample, of shape (1, ...)."""
         raise NotImplementedError
 
@@ -100,23 +100,19 @@ class EWC(AnchoredLearner):
 
     options: Fisher
 
-    def importance_of(self, x: Tensor, label: int) -> list[Tensor]:
+    def importance_of(self, x: Tensor, label: float) -> list[Tensor]:
         """The squared gradient of the log-likelihood, its mean over the labels that the network gives."""
-        log_p = torch.log_softmax(self.head_of(self.network(x), label), 1)[0]
         total = self.anchor.nothing()
-        likely = torch.topk(log_p.detach(), min(self.options.labels, len(log_p)))
-        p = likely.values.exp()
-        for index, share in zip(likely.indices.tolist(), (p / p.sum()).tolist(), strict=True):
-            if share > 0:
-                gradient = torch.autograd.grad(log_p[index], self.optimiser.parameters, retain_graph=True)
-                torch._foreach_add_(total, torch._foreach_mul(torch._foreach_mul(gradient, gradient), share))
+        for term, share in self.objective.likelihoods(self.network(x), label, self.options.labels):
+            gradient = torch.autograd.grad(term, self.optimiser.parameters, retain_graph=True)
+            torch._foreach_add_(total, torch._foreach_mul(torch._foreach_mul(gradient, gradient), share))
         return total
 
 
 class MAS(AnchoredLearner):
     """Memory aware synapses: importance is how much the output's squared length depends on a weight."""
 
-    def importance_of(self, x: Tensor, label: int) -> list[Tensor]:
+    def importance_of(self, x: Tensor, label: float) -> list[Tensor]:
         """The absolute gradient of the squared length of the outputs."""
         length = self.network(x).square().sum()
         return [gradient.abs() for gradient in torch.autograd.grad(length, self.optimiser.parameters)]

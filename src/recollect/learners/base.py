@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.problems import problem_of
 
 if TYPE_CHECKING:
     from recollect.streams import Batch
@@ -96,6 +97,8 @@ class Keeping:
 class Setting:
     """What a learner may know of a stream before it starts.
 
+    `scale` is the mean and the deviation of the first task's training targets, where they are numbers.
+
     >>> setting = Setting(input_shape=(64,), n_classes=4, tasks=((0, 1), (2, 3)))
     >>> setting.n_features, setting.task_of_class
     (64, array([0, 0, 1, 1]))
@@ -109,9 +112,10 @@ class Setting:
     passes: int = 1
     problem: str = "classification"
     samples: str = "arrays"
+    scale: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if not self.tasks or self.n_classes < 1 or not self.input_shape:
+        if not self.tasks or self.n_classes < self.per_class or not self.input_shape:
             raise UsageError(
                 f"A setting has at least one task, one class and one input axis; got {len(self.tasks)} tasks,"
                 f" {self.n_classes} classes and the input shape {self.input_shape}."
@@ -133,9 +137,20 @@ class Setting:
             gives_task=bool(stream.gives_task),
             gives_boundaries=bool(stream.gives_boundaries),
             passes=int(stream.passes),
-            problem=str(getattr(stream, "problem", "classification")),
-            samples=str(getattr(stream, "samples", "arrays")),
+            problem=str(stream.problem),
+            samples=str(stream.samples),
+            scale=stream.value_scale,
         )
+
+    @property
+    def per_class(self) -> bool:
+        """Whether a learner gives one score per class; else it gives one number per sample."""
+        return problem_of(self.problem).per_class
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs a network has for one sample."""
+        return self.n_classes if self.per_class else 1
 
     @property
     def n_features(self) -> int:

@@ -45,7 +45,7 @@ class LwF(Finetune):
         for _ in range(self.options.iterations):
             x = self.inputs.training(batch.x)
             logits = self.network(x)
-            loss = self.cross_entropy(logits, y)
+            loss = self.loss(logits, y)
             if self.teacher.network is not None:
                 new = 1 / (self.tasks_over + 1)
                 loss = new * loss + (1 - new) * self._distillation(self.teacher.network, x, logits)

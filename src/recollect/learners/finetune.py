@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from recollect.errors import UsageError
 from recollect.learners import devices
@@ -17,6 +16,7 @@ from recollect.learners.base import Array, Keeping, Scores, Setting, State
 from recollect.learners.inference import PIECE_OF_IMAGES, score_all
 from recollect.learners.inputs import Adapter, Inputs
 from recollect.learners.networks import MLP, ResNet18, build
+from recollect.learners.objectives import objective_of
 from recollect.learners.optimisers import SGD, Adam, Optimiser
 from recollect.learners.options import Network, Offline, Train
 from recollect.learners.randomness import OwnRandomness, sub_seed
@@ -34,7 +34,7 @@ class NetworkLearner(Keeping):
         self.device = devices.choose(device)
         self._seeds = seeds
         self._network_options = options
-        self._owner = _same_task(setting, self.device)
+        self.objective = objective_of(setting, self.device)
         self._adopt(build(options, setting, seeds.init))
         self.inputs = self._adapter(options)
         self._random: OwnRandomness | None = None
@@ -85,18 +85,12 @@ class NetworkLearner(Keeping):
         raise NotImplementedError
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
-        """The logits of all classes."""
-        return score_all(self.network, self.inputs, x, self.setting.n_classes)
+        """The logits of all classes, or whatever the problem asks for."""
+        return self.objective.answers(score_all(self.network, self.inputs, x, self.setting.n_outputs))
 
-    def cross_entropy(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Over all classes; over those of the sample's task where the scenario gives tasks."""
-        return F.cross_entropy(self.head_of(logits, y), y)
-
-    def head_of(self, logits: Tensor, y: Tensor | int) -> Tensor:
-        """The logits that compete: of all classes, or of the task's where the scenario gives tasks."""
-        if self._owner is None:
-            return logits
-        return logits.masked_fill(~self._owner[y], -torch.inf)
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean loss of a batch, under the objective of the problem."""
+        return self.objective.loss(outputs, y)
 
     def state(self) -> State:
         """The weights and the generators."""
@@ -113,10 +107,12 @@ class NetworkLearner(Keeping):
     def _check_outputs(self) -> None:
         _check_weights(self.network)
         shape = tuple(self._try(self.network).shape)
-        if shape != (2, self.setting.n_classes):
+        wanted = self.setting.n_outputs
+        if shape != (2, wanted):
+            why = f"{wanted} classes" if self.setting.per_class else f"one number to predict ({self.setting.problem})"
             raise UsageError(
-                f"The network gives outputs of shape {shape[1:]} for a sample; the stream has"
-                f" {self.setting.n_classes} classes, so it must give ({self.setting.n_classes},)."
+                f"The network gives outputs of shape {shape[1:]} for a sample; the stream has {why}, so it must give"
+                f" ({wanted},)."
             )
 
     def _try(self, forward: Callable[[Any], Any]) -> Tensor:
@@ -154,7 +150,7 @@ class Finetune(NetworkLearner):
         """Take `iterations` steps on the batch."""
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):
-            self.step(self.cross_entropy(self.network(self.inputs.training(batch.x)), y))
+            self.step(self.loss(self.network(self.inputs.training(batch.x)), y))
 
     def step(self, loss: Tensor) -> None:
         """One step down the gradient of the loss."""
@@ -221,11 +217,3 @@ def make_optimiser(options: Train | Offline, network: nn.Module) -> Optimiser:
     if options.optimizer == "adam":
         return Adam(network, options.lr, options.weight_decay)
     return SGD(network, options.lr, options.momentum, options.weight_decay)
-
-
-def _same_task(setting: Setting, device: torch.device) -> Tensor | None:
-    """For each class, which classes are of its task: the head that task-incremental training uses."""
-    owner = setting.task_of_class
-    if not setting.gives_task or owner is None:
-        return None
-    return torch.from_numpy(owner[:, None] == owner[None, :]).to(device)

@@ -37,7 +37,8 @@ def plain_steps(chosen: Train, setting: Setting) -> bool:
     """Does a step do what `batched` writes out: one pass, plain SGD, a softmax over all classes?"""
     plain = chosen.optimizer == "sgd" and not chosen.momentum and not chosen.weight_decay
     plain = plain and chosen.iterations == 1 and chosen.augment == "none"
-    return plain and not getattr(chosen, "separate", False) and not setting.gives_task
+    plain = plain and not (isinstance(chosen, Replay) and chosen.separate)
+    return plain and setting.per_class and not setting.gives_task
 
 
 def network_of(chosen: Network, setting: Setting) -> Any:

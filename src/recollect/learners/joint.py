@@ -48,7 +48,7 @@ class JointFinal(JointIncremental):
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The logits of all classes; NaN while the stream is under way."""
         if self.changes and self.tasks_over < len(self.setting.tasks):
-            return np.full((len(x), self.setting.n_classes), np.nan, np.float32)
+            return self.objective.answers(np.full((len(x), self.setting.n_outputs), np.nan, np.float32))
         return super().score(x, task)
 
     def state(self) -> State:

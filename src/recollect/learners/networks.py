@@ -129,12 +129,12 @@ def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
     shape = setting.input_shape
     is_image = len(shape) == 3
     if chosen == "mlp":
-        return lambda: MLP(setting.n_features, hidden_of(options, setting), setting.n_classes)
+        return lambda: MLP(setting.n_features, hidden_of(options, setting), setting.n_outputs)
     if chosen in ("reduced_resnet18", "resnet18"):
         if not is_image:
             raise UsageError(f"{chosen} takes images (channels, height, width); the stream has samples of {shape}.")
         width = 20 if chosen == "reduced_resnet18" else 64
-        return lambda: ResNet18(shape[0], width, setting.n_classes)
+        return lambda: ResNet18(shape[0], width, setting.n_outputs)
     raise UsageError(f"There is no network named {chosen!r}. There are: {', '.join(NETWORKS)}.")
 
 

@@ -102,10 +102,10 @@ class OfflineLearner(NetworkLearner):
     def _loss(self, x: Array, y: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
         inputs, labels = self.inputs.training(x), devices.to_tensor(y, self.device)
         if not (self.options.cutmix and inputs.ndim == 4 and rng.random() < self.options.cutmix):
-            return self.cross_entropy(self.network(inputs), labels)
+            return self.loss(self.network(inputs), labels)
         mixed, partner, kept = cutmix(inputs, rng)
         logits = self.network(mixed)
-        return kept * self.cross_entropy(logits, labels) + (1 - kept) * self.cross_entropy(logits, labels[partner])
+        return kept * self.loss(logits, labels) + (1 - kept) * self.loss(logits, labels[partner])
 
     def state(self) -> State:
         """The network, if it is trained, what is stored, and how often that has changed."""

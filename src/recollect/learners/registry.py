@@ -18,10 +18,13 @@ from recollect.runs.seeds import Seeds
 
 # What learners with a network take: where samples are ids in a graph, a network over graphs sees it.
 _ANY = ("arrays", "nodes", "links", "graphs")
+# What a network can be trained for.
+NETWORKS = ("classification", "regression")
 
 _CARDS = (
     LearnerCard(
         name="finetune",
+        problems=NETWORKS,
         summary="Trains on the stream and does nothing against forgetting.",
         source="the lower bound of every paper",
         maker="recollect.learners.finetune:Finetune",
@@ -32,6 +35,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="er",
+        problems=NETWORKS,
         summary="Trains on each stream batch together with a batch drawn from a reservoir of past samples.",
         source="Rolnick et al. 2019; Chaudhry et al. 2019",
         maker="recollect.learners.replay:ExperienceReplay",
@@ -52,6 +56,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="derpp",
+        problems=NETWORKS,
         summary="DER++: replay of labels, and of the logits that samples had when they were stored.",
         source="Buzzega et al. 2020",
         maker="recollect.learners.replay_variants:DERPlusPlus",
@@ -62,6 +67,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="agem",
+        problems=NETWORKS,
         summary="A-GEM: a gradient that would raise the loss on memory of earlier tasks is projected.",
         source="Chaudhry et al. 2019",
         maker="recollect.learners.replay_variants:AGEM",
@@ -72,6 +78,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="ewc",
+        problems=NETWORKS,
         summary="Online EWC: weights with a large Fisher information stay near their values.",
         source="Kirkpatrick et al. 2017; Schwarz et al. 2018",
         maker="recollect.learners.anchored:EWC",
@@ -83,6 +90,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="mas",
+        problems=NETWORKS,
         summary="Memory aware synapses: weights on which the outputs depend stay near their values.",
         source="Aljundi et al. 2018",
         maker="recollect.learners.anchored:MAS",
@@ -147,6 +155,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="joint_incremental",
+        problems=NETWORKS,
         role="joint",
         summary="A new network trained on everything seen so far, whenever scores are asked after new data.",
         source="the joint learner of intransigence (Chaudhry et al. 2018)",
@@ -158,6 +167,7 @@ _CARDS = (
     ),
     LearnerCard(
         name="joint_final",
+        problems=NETWORKS,
         role="reference",
         summary="One network trained once on the whole stream, after its last task.",
         source="the offline upper bound of most tables",

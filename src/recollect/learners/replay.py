@@ -38,7 +38,7 @@ class ReplayLearner(Finetune):
         """The cross-entropy of the samples at these places of memory, in a pass of their own."""
         held = self.memory.columns
         y = devices.to_tensor(held["y"][places], self.device)
-        return self.cross_entropy(self.network(self.inputs.training(held["x"][places])), y)
+        return self.loss(self.network(self.inputs.training(held["x"][places])), y)
 
     def state(self) -> State:
         """Weights, optimiser, generators, memory."""
@@ -71,9 +71,9 @@ class ExperienceReplay(ReplayLearner):
         self.remember(batch)
 
     def _one_pass(self, x: Array, y: Array) -> None:
-        self.step(self.cross_entropy(self.network(self.inputs.training(x)), devices.to_tensor(y, self.device)))
+        self.step(self.loss(self.network(self.inputs.training(x)), devices.to_tensor(y, self.device)))
 
     def _two_passes(self, batch: Batch, places: Array) -> None:
         y = devices.to_tensor(batch.y, self.device)
-        new = self.cross_entropy(self.network(self.inputs.training(batch.x)), y)
+        new = self.loss(self.network(self.inputs.training(batch.x)), y)
         self.step(new + self.memory_loss(places))

@@ -34,7 +34,7 @@ class ERACE(ReplayLearner):
         absent[y] = False
         for _ in range(self.options.iterations):
             logits = self.network(self.inputs.training(batch.x))
-            loss = self.cross_entropy(logits.masked_fill(absent, -torch.inf), y)
+            loss = self.loss(logits.masked_fill(absent, -torch.inf), y)
             places = self.memory.sample(self.options.memory_batch)
             if len(places):
                 loss = loss + self.memory_loss(places)
@@ -53,7 +53,7 @@ class DERPlusPlus(ReplayLearner):
         for _ in range(self.options.iterations):
             logits = self.network(self.inputs.training(batch.x))
             first = logits.detach() if first is None else first
-            loss = self.cross_entropy(logits, y)
+            loss = self.loss(logits, y)
             if len(self.memory):
                 loss = loss + self.options.alpha * self._logit_loss()
                 loss = loss + self.options.beta * self.memory_loss(self.memory.sample(self.options.memory_batch))
@@ -83,7 +83,7 @@ class AGEM(ReplayLearner):
         for _ in range(self.options.iterations):
             places = self._reference()
             wanted = self._gradient(self.memory_loss(places)) if len(places) else None
-            own = self._gradient(self.cross_entropy(self.network(self.inputs.training(batch.x)), y))
+            own = self._gradient(self.loss(self.network(self.inputs.training(batch.x)), y))
             if wanted is not None:
                 project(own, wanted)
             self.optimiser.apply(own)

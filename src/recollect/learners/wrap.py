@@ -70,7 +70,7 @@ def wrap_detector(
 
 
 def wrap_sklearn(estimator: Any, setting: Setting, seeds: Seeds | None = None) -> Learner:
-    """A learner around a scikit-learn classifier with `partial_fit`.
+    """A learner around a scikit-learn classifier (or regressor, where values are asked for) with `partial_fit`.
 
     Samples are flattened; uint8 images become values in 0 .. 1. Where `random_state` is None it is set from
     the run's seed. The scores are `decision_function`, else `predict_joint_log_proba`, `predict_log_proba` or
@@ -86,13 +86,15 @@ def wrap_sklearn(estimator: Any, setting: Setting, seeds: Seeds | None = None) -
             f"An estimator learns from tables, and the samples of this stream are ids of {setting.samples}: numbers"
             " that mean nothing by themselves. Write an object with learn, score and see(view): it is given the graph."
         )
-    instead = "Take a classifier that has (SGDClassifier, GaussianNB, ...), or write an object with learn and score."
+    kind, such = ("classifier", "SGDClassifier, GaussianNB") if setting.per_class else ("regressor", "SGDRegressor")
+    instead = f"Take a {kind} that has ({such}, ...), or write an object with learn and score."
     name = type(estimator).__name__
     if not callable(getattr(estimator, "partial_fit", None)):
         raise UsageError(f"{name} has no partial_fit, so it cannot learn from a stream. {instead}")
-    if not (callable(getattr(estimator, "predict", None)) and is_incremental_classifier(estimator)):
+    if not callable(getattr(estimator, "predict", None)) or is_incremental_classifier(estimator) != setting.per_class:
+        arguments = "x, y, classes" if setting.per_class else "x, y"
         raise UsageError(
-            f"A classifier was expected, with predict(x) and partial_fit(x, y, classes); {name} has no such"
+            f"A {kind} was expected, with predict(x) and partial_fit({arguments}); {name} has no such"
             f" methods. {instead}"
         )
     return SklearnLearner(estimator, setting, seeds)
@@ -130,7 +132,7 @@ class ObjectLearner:
 
     def __init__(self, learner: Any, setting: Setting, how: str) -> None:
         self.wrapped = learner
-        self._n_classes = setting.n_classes
+        self._answer = (setting.n_classes,) if setting.per_class else ()
         self._how = how
 
     @property
@@ -170,11 +172,9 @@ class ObjectLearner:
         else:
             given = self.wrapped.score(x, task=task) if self._how == "by name" else self.wrapped.score(x)
         scores = _as_scores(given, name)
-        if scores.shape != (len(x), self._n_classes):
-            raise UsageError(
-                f"{name}.score gives one row a sample and one score a class, here"
-                f" {(len(x), self._n_classes)}; got {scores.shape}."
-            )
+        if scores.shape != (len(x), *self._answer):
+            what = "one row a sample and one score a class" if self._answer else "one number per sample"
+            raise UsageError(f"{name}.score gives {what}, here {(len(x), *self._answer)}; got {scores.shape}.")
         return scores
 
     def end_task(self) -> None:
@@ -213,7 +213,7 @@ class SklearnLearner:
     def __init__(self, estimator: Any, setting: Setting, seeds: Seeds | None = None) -> None:
         self.estimator = estimator
         self._n_classes = setting.n_classes
-        self._classes = np.arange(setting.n_classes)
+        self._told = {"classes": np.arange(setting.n_classes)} if setting.per_class else {}
         self._is_fitted = False
         if seeds is not None and getattr(estimator, "random_state", 0) is None:
             # A RandomState goes on from call to call; an int would shuffle every batch alike.
@@ -221,14 +221,16 @@ class SklearnLearner:
 
     def learn(self, batch: Batch) -> None:
         """One `partial_fit`."""
-        self.estimator.partial_fit(_flat(batch.x), batch.y, classes=self._classes)
+        self.estimator.partial_fit(_flat(batch.x), batch.y, **self._told)
         self._is_fitted = True
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
-        """The estimator's scores; equal ones before it has learned anything."""
+        """The estimator's scores, or values; equal scores and no value before it has learned anything."""
         if not self._is_fitted:
-            return np.zeros((len(x), self._n_classes))
+            return np.zeros((len(x), self._n_classes)) if self._told else np.full(len(x), np.nan)
         flat = _flat(x)
+        if not self._told:
+            return np.asarray(self.estimator.predict(flat), np.float64).reshape(len(x))
         method = next((getattr(self.estimator, name) for name in _SCORES if hasattr(self.estimator, name)), None)
         # The log of a prior of 0 (a class not seen yet) is -inf: the right score, not a mistake.
         with np.errstate(divide="ignore", invalid="ignore"):

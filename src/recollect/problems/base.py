@@ -82,8 +82,9 @@ class Problem:
     `asks` is what its streams ask for, in words. `task` and `tasks` are what the units of its streams are called;
     `rows` is what a row and rows are called, by scenario, where they do not follow one task each.
     The first of `targets` is the one that learners are scored by unless another is asked for. `examiner` is the
-    "module:Class" that is called with the stream and the target. `not_shown` says of a part of a report (a column, the
-    split, the errors) why this problem has none of it.
+    "module:Class" that is called with the stream and the target. `per_class`: a learner gives one score per class, else
+    one number per sample. `objective` is the "module:Class" of what networks are trained for. `not_shown` says of a
+    part of a report (a column, the split, the errors) why this problem has none of it.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Problem:
     task: str = "task"
     tasks: str = "tasks"
     rows: Mapping[str | None, tuple[str, str]] = field(default_factory=dict)
+    per_class: bool = True
+    objective: str | None = None
     not_shown: Mapping[str, str] = field(default_factory=dict)
 
     def target(self, given: Any = None) -> Target:

@@ -11,6 +11,7 @@ CLASSIFICATION = Problem(
     scenarios=("class-incremental", "task-incremental", "domain-incremental", "time-incremental"),
     targets=(Target("accuracy", "accuracy", unit="fraction"),),
     examiner="recollect.problems.counting:Counting",
+    objective="recollect.learners.objectives:Classes",
     focus=Focus(
         headline="acc.average",
         compared=(

@@ -63,6 +63,7 @@ DETECTION = Problem(
         ),
     ),
     examiner="recollect.problems.scoring:Scoring",
+    per_class=False,
     focus=Focus(
         headline="acc.continual_average",
         compared=(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,9 @@ _NO_ALARMS = "the learner sets no threshold"
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a detector says to one concept's test set; `scores` and `alarms` are None where it says nothing."""
+    """What a learner says to one task's test set; `scores` and `alarms` are None where it says nothing."""
 
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     scores: NDArray[np.float64] | None
     alarms: NDArray[np.bool_] | None
     reason: str | None = None
@@ -67,6 +67,7 @@ class Scoring:
 
     stream: Stream
     target: Target
+    answer: ClassVar[type[Answer]] = Answer
 
     def row(self, learner: Answers, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """Evaluate the detector on every concept, or on those seen so far; a concept is one batch."""
@@ -106,11 +107,11 @@ class Scoring:
         scores = np.asarray(learner.score(x, given), np.float64)
         if scores.shape != (len(x),):
             raise UsageError(
-                f"A detector's score(x) gives one number a sample, here {len(x)}; got the shape {scores.shape}."
+                f"A learner's score(x) gives one number a sample, here {len(x)}; got the shape {scores.shape}."
             )
         unknown = int(np.count_nonzero(~np.isfinite(scores)))
         if unknown:
             reason = f"{unknown} of {len(x)} scores are not finite"
-            return Answer(labels, None, None, _NOT_LEARNED if np.isnan(scores).all() else reason)
+            return self.answer(labels, None, None, _NOT_LEARNED if np.isnan(scores).all() else reason)
         alarms = np.asarray(learner.flagged(scores, given), bool) if isinstance(learner, Flags) else None
-        return Answer(labels, scores, alarms)
+        return self.answer(labels, scores, alarms)

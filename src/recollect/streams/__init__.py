@@ -18,6 +18,7 @@ from recollect.streams.samples import Samples
 from recollect.streams.scenarios import build_stream
 from recollect.streams.spec import Spec
 from recollect.streams.stream import Batch, Stream, StreamTask, TestBatch
+from recollect.streams.values import stream_from_values
 
 __all__ = [
     "Batch",
@@ -42,5 +43,6 @@ __all__ = [
     "stream_from_images",
     "stream_from_npz",
     "stream_from_table",
+    "stream_from_values",
     "stream_names",
 ]

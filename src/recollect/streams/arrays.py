@@ -61,7 +61,7 @@ def dataset_from_npz(path: Path | str, *, name: str | None = None, test_fraction
     Without it `test_fraction` of each class are, drawn with a constant seed. Pickled objects are not loaded.
     """
     path = Path(path)
-    test_fraction = _checked_fraction(test_fraction)
+    test_fraction = checked_fraction(test_fraction)
     named = in_small_letters(read_npz(path, _WANTED), path)
     name = path.stem if name is None else name
     four = ("x_train", "y_train", "x_test", "y_test")
@@ -74,7 +74,7 @@ def dataset_from_npz(path: Path | str, *, name: str | None = None, test_fraction
     x, y = named["x"], class_labels(named["y"], f"y in {path}")
     if x.ndim < 2 or len(x) != len(y):
         raise UsageError(f"In {path}, X has a row a sample and y a label a sample; got shapes {x.shape} and {y.shape}.")
-    test = _is_test(named["split"], len(y), path) if "split" in named else stratified_test(y, test_fraction)
+    test = is_test(named["split"], len(y), path) if "split" in named else stratified_test(y, test_fraction)
     return dataset_from_arrays(name, x[~test], y[~test], x[test], y[test])
 
 
@@ -84,7 +84,7 @@ def stratified_test(y: NDArray[Any], fraction: float, seed: int = SPLIT_SEED) ->
     >>> stratified_test(np.array([0, 0, 0, 0, 1, 1]), 0.25).tolist()
     [False, False, False, True, False, True]
     """
-    fraction = _checked_fraction(fraction)
+    fraction = checked_fraction(fraction)
     test = np.zeros(len(y), dtype=bool)
     for number, label in enumerate(np.unique(y)):
         mine = np.flatnonzero(y == label)
@@ -95,7 +95,8 @@ def stratified_test(y: NDArray[Any], fraction: float, seed: int = SPLIT_SEED) ->
     return test
 
 
-def _checked_fraction(fraction: Any) -> float:
+def checked_fraction(fraction: Any) -> float:
+    """A fraction that is none of the two ends."""
     fraction = plain(fraction)
     if not is_finite(fraction) or not 0 < fraction < 1:
         raise UsageError(f"test_fraction is a fraction between 0 and 1; got {fraction!r}.")
@@ -105,9 +106,12 @@ def _checked_fraction(fraction: Any) -> float:
 _WANTED = {"x_train", "y_train", "x_test", "y_test", "x", "y", "split"}
 
 
-def _is_test(split: NDArray[Any], n: int, path: Path) -> NDArray[np.bool_]:
+def is_test(split: NDArray[Any], n: int, path: Path | str) -> NDArray[np.bool_]:
+    """Which samples are for testing, as a column says it: true or false, 0 or 1, "train" or "test"."""
     if split.shape == (n, 1):
         split = split[:, 0]
+    if split.dtype.kind == "O":
+        split = split.astype(str)
     if split.dtype.kind == "S":
         split = as_text(split, f"split in {path}")
     if split.shape == (n,) and split.dtype.kind in "buif" and np.isin(split, (0, 1)).all():

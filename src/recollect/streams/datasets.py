@@ -28,6 +28,7 @@ from recollect.streams.readers import cifar, idx, tiny_imagenet
 from recollect.streams.scenarios import build_stream
 from recollect.streams.spec import Spec, plain, takes_options
 from recollect.streams.stream import Stream
+from recollect.streams.values import VALUE_SETS, stream_of_values
 from recollect.streams.verify import check_counts, other_hashes
 
 DIGITS_TEST = 0.2
@@ -59,7 +60,7 @@ STREAMS: dict[str, NamedStream] = {
 
 def stream_names() -> tuple[str, ...]:
     """The names that `make_stream` knows, beside `adbench:shuttle` and the like and paths of files."""
-    return (*CATALOGUE, *STREAMS, *GRAPHS)
+    return (*CATALOGUE, *STREAMS, *GRAPHS, *VALUE_SETS)
 
 
 @takes_options
@@ -72,6 +73,8 @@ def make_stream(
     grey: bool = False,
     crop: bool = False,
     test_fraction: float | None = None,
+    predict: str | None = None,
+    by: str | None = None,
     **options: Any,
 ) -> Stream:
     """The stream of this name: of a data set, a named stream, a path of an `.npz` or `.csv` file, a folder of images.
@@ -82,7 +85,9 @@ def make_stream(
     that images are brought to and `partial` accepts that training images are missing. A folder with one folder of
     images per class is read as it is needed, each image brought to `size` (see `dataset_from_images`). For an `.npz`
     file or a folder that does not say which samples are for testing, `test_fraction` is the part of each class that
-    is. The other options are those of `Spec`: tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
+    is. With `predict`, the column or array of a file that holds a number for each sample, the stream asks for that
+    number, and `by` names what its tasks are made of (see `stream_of_values`). The other options are those of `Spec`:
+    tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
 
     Anomaly detection streams are "nsl-kdd", "unsw-nb15", "skab", "nab", "adbench:shuttle", ...,
     "pyclad-nsl-kdd", and files with a concept and a label a row; their options are those of `ConceptSpec` and
@@ -101,6 +106,9 @@ def make_stream(
         )
     name = str(name)
     split: dict[str, Any] = {} if test_fraction is None else {"test_fraction": test_fraction}
+    if predict is not None or by is not None or name in VALUE_SETS:
+        path = None if name in VALUE_SETS else _path_of(name, data)
+        return stream_of_values(name, path, predict, by, **split, **options)
     if name.endswith((".npz", ".csv")):
         _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         path = _path_of(name, data)

@@ -40,7 +40,8 @@ class Stream:
     must know beside classes, counts and test samples. `problem` is what is asked; `adds_classes` says that a task may
     bring classes, `tells_labels` that a learner is told the labels of its training samples. `visits` are the pieces
     in which the training samples come, where that is not each task once. `views` say what may be seen
-    at each step where samples are ids in a graph.
+    at each step where samples are ids in a graph. `values`, of training and test samples, are what is asked for where
+    that is a number and no class.
 
     A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
     concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is
@@ -73,12 +74,20 @@ class Stream:
     tells_labels: bool = True
     visits: tuple[Visit, ...] = ()
     views: Views | None = None
+    values: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
     def n_classes(self) -> int:
         """The size of the whole label space."""
         return len({label for task in self.tasks for label in task.classes})
+
+    @cached_property
+    def value_scale(self) -> tuple[float, float]:
+        """Mean and deviation of the first task's training values; later tasks are not looked at."""
+        first = self._y_train[self.tasks[0].train] if self.values is not None else np.zeros(1)
+        deviation = float(first.std())
+        return float(first.mean()), deviation if deviation > 1e-9 * float(np.abs(first).max()) else 1.0
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -220,7 +229,7 @@ class Stream:
                 self._transform_mixed(x, whose)
             yield TestBatch(x, self._y_test.take(rows), whose)
 
-    def test_of(self, task: int, subsample: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def test_of(self, task: int, subsample: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """The test samples of one task with their labels, in the data set's own order."""
         index = self.tasks[task].test
         if subsample is not None and subsample < len(index):
@@ -303,13 +312,17 @@ class Stream:
         )
 
     @cached_property
-    def _y_train(self) -> NDArray[np.int64]:
+    def _y_train(self) -> NDArray[Any]:
+        if self.values is not None:
+            return self.values[0]
         if not self.tells_labels:
             return np.broadcast_to(np.int64(-1), len(self.data.y_train))
         return self.labels[self.data.y_train]
 
     @cached_property
-    def _y_test(self) -> NDArray[np.int64]:
+    def _y_test(self) -> NDArray[Any]:
+        if self.values is not None:
+            return self.values[1]
         return self.labels[self.data.y_test]
 
     @cached_property

@@ -1,0 +1,83 @@
+"""What networks are trained for, by problem: scores of classes, or a value. `Problem.objective` names the class."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from recollect.errors import UsageError
+from recollect.learners.base import Scores, Setting
+from recollect.problems import problem_of
+
+
+class Objective(Protocol):
+    """How far outputs are from what is true, and what they say."""
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean loss of a batch."""
+
+    def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
+        """Terms of one sample, and their shares, whose squared gradients add up to its Fisher information."""
+
+    def answers(self, outputs: Scores) -> Scores:
+        """What the learner says, in the shape that the problem asks for."""
+
+
+class Classes:
+    """Cross-entropy over all classes; over those of the sample's task where the scenario gives tasks."""
+
+    def __init__(self, setting: Setting, device: torch.device) -> None:
+        owner = setting.task_of_class if setting.gives_task else None
+        self._same_task = None if owner is None else torch.from_numpy(owner[:, None] == owner[None, :]).to(device)
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean cross-entropy."""
+        return F.cross_entropy(self._competing(outputs, y), y)
+
+    def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
+        """The log-likelihoods of the likeliest labels, at most so many."""
+        log_p = torch.log_softmax(self._competing(outputs, y), 1)[0]
+        likely = torch.topk(log_p.detach(), min(most, len(log_p)))
+        p = likely.values.exp()
+        pairs = zip(likely.indices.tolist(), (p / p.sum()).tolist(), strict=True)
+        return [(log_p[index], share) for index, share in pairs if share > 0]
+
+    def answers(self, outputs: Scores) -> Scores:
+        """The logits as they are."""
+        return outputs
+
+    def _competing(self, outputs: Tensor, y: Tensor | int) -> Tensor:
+        return outputs if self._same_task is None else outputs.masked_fill(~self._same_task[y], -torch.inf)
+
+
+class Values:
+    """Squared error of one output, in units of the deviation that the first task's targets have from their mean."""
+
+    def __init__(self, setting: Setting, device: torch.device) -> None:
+        self._mean, self._deviation = setting.scale
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean squared error."""
+        return F.mse_loss(outputs[:, 0], ((y - self._mean) / self._deviation).to(outputs.dtype))
+
+    def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
+        """The output: under a Gaussian of variance 1 the Fisher information is its squared gradient."""
+        return [(outputs[0, 0], 1.0)]
+
+    def answers(self, outputs: Scores) -> Scores:
+        """The value in its own unit."""
+        return outputs[:, 0].astype("float64") * self._deviation + self._mean
+
+
+def objective_of(setting: Setting, device: torch.device) -> Objective:
+    """The objective of the setting's problem."""
+    path = problem_of(setting.problem).objective
+    if path is None:
+        raise UsageError(f"No network here is trained for {setting.problem}.")
+    module, _, name = path.partition(":")
+    made: Objective = getattr(import_module(module), name)(setting, device)
+    return made

@@ -1,0 +1,97 @@
+"""Regression: which number is it? One value per sample; the errors of a task's whole test set are summed up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.problems.base import Focus, Problem
+from recollect.problems.scoring import Answer, Scoring
+from recollect.problems.targets import Target
+
+Floats = NDArray[np.float64]
+
+
+def mae(truth: Floats, given: Floats) -> float:
+    """The mean absolute error.
+
+    >>> mae(np.array([1.0, 3.0]), np.array([2.0, 5.0]))
+    1.5
+    """
+    return float(np.abs(truth - given).mean())
+
+
+def rmse(truth: Floats, given: Floats) -> float:
+    """The root of the mean squared error; of errors that a float cannot square, too.
+
+    >>> rmse(np.array([1.0, 3.0]), np.array([2.0, 10.0]))
+    5.0
+    """
+    errors = np.abs(truth - given)
+    largest = float(errors.max())
+    return largest * math.sqrt(np.square(errors / largest).mean()) if largest else 0.0
+
+
+def r2(truth: Floats, given: Floats) -> float:
+    """The share of the variance that is explained; NaN where the true values do not vary.
+
+    >>> r2(np.array([1.0, 3.0]), np.array([1.0, 3.0])), r2(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
+    (1.0, 0.0)
+    """
+    around_mean = truth - truth.mean()
+    largest = np.abs(around_mean).max()
+    if len(truth) < 2 or largest <= 1e-12 * np.abs(truth).max():  # what rounding alone leaves is no variance
+        return math.nan
+    return float(1 - np.square((truth - given) / largest).sum() / np.square(around_mean / largest).sum())
+
+
+class Predictions(Answer):
+    """What a learner predicts for one task's test set."""
+
+    def value(self, target: Target) -> tuple[float, str | None]:
+        """The target's value, or NaN with the reason."""
+        return (math.nan, self.reason) if self.scores is None else target(self.labels, self.scores)
+
+
+class Predicting(Scoring):
+    """The examiner of streams of values: every target of a task's test set at once."""
+
+    answer = Predictions
+
+
+REGRESSION = Problem(
+    name="regression",
+    asks="a number for each sample",
+    scenarios=("domain-incremental", "time-incremental"),
+    targets=(
+        Target("rmse", "RMSE", rmse, higher_is_better=False),
+        Target("mae", "MAE", mae, higher_is_better=False),
+        Target("r2", "R2", r2, undefined="R2 needs true values that differ, in at least two test samples"),
+    ),
+    examiner="recollect.problems.regression:Predicting",
+    objective="recollect.learners.objectives:Values",
+    per_class=False,
+    focus=Focus(
+        headline="acc.average",
+        compared=(
+            "acc.average",
+            "forgetting.chaudhry2018",
+            "acc.incremental",
+            "bwt.lopezpaz2017",
+            "fwt.lopezpaz2017",
+            "intransigence.begin",
+        ),
+        panels=(("acc.average",), ("forgetting.chaudhry2018",)),
+        shown=("acc.average", "acc.incremental", "forgetting.chaudhry2018", "bwt.lopezpaz2017", "fwt.lopezpaz2017"),
+        titles={"acc.average": "average", "forgetting.chaudhry2018": "AF"},
+        level="{average} over all {tasks}",
+        close=True,
+    ),
+    not_shown={
+        "raa": "its difficulty does not follow from a number of classes",
+        "split": "a prediction is one number, not one of several classes",
+        "errors": "a prediction is one number, not one of several classes",
+    },
+)
