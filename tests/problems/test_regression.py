@@ -235,9 +235,7 @@ def test_an_sgd_regressor_is_the_one_trained_by_hand() -> None:
 
 
 def test_each_kind_of_estimator_is_for_its_problem() -> None:
-    with pytest.raises(
-        UsageError, match=r"A regressor was expected, .* SGDClassifier has no such methods. Take a regr"
-    ):
+    with pytest.raises(UsageError, match=r"A regressor was expected, .* SGDClassifier has no such methods"):
         wrap_sklearn(SGDClassifier(), Setting.of(stream()))
     with pytest.raises(UsageError, match="A classifier was expected"):
         wrap_sklearn(SGDRegressor(), Setting((2,), 2, ((0, 1),)))
@@ -260,9 +258,7 @@ def test_an_object_of_the_user_gives_one_number_per_sample() -> None:
         def score(self, x: Any) -> Any:
             return np.zeros((len(x), 2))
 
-    with pytest.raises(
-        UsageError, match=r"Wide.score gives one number per sample, here \(30,\); got \(30, 2\)|\(15,\)"
-    ):
+    with pytest.raises(UsageError, match=r"Wide.score gives one number per sample, here \(15,\); got \(15, 2\)"):
         list(iter_protocol(wrap(Wide(), Setting.of(stream())), stream(), seed=0))
 
 
