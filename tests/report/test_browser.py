@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from recollect.report.gather import gather
 from recollect.report.page import build_page
 from recollect.runs import Row, Run, Task, group
 from tests.report.samples import make_detectors, make_groups, make_run
-from tests.report.test_anomaly import ALL_ROWS, ALLOWED, FOREIGN
+from tests.report.test_anomaly import ALL_ROWS, ALLOWED, FOREIGN, IN_OUR_WORDS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -116,7 +117,7 @@ def test_a_dialect_is_switched(open_page: Any, html: str) -> None:
     after = made.column("af")
     assert [float(v) for v in after] != [float(v) for v in before]
     contents = gather(make_groups(T=8))
-    expected = [one.numbers["forgetting.clsurvey"].value for one in contents.streams[0].learners]
+    expected = [one.numbers["forgetting.clsurvey"].value for one in contents.streams[0].ranked]
     assert [float(v) for v in after] == pytest.approx(expected, abs=0.0006)
     assert "clsurvey" in made.text("th[data-key=af] code")
     assert made.is_quiet()
@@ -125,12 +126,14 @@ def test_a_dialect_is_switched(open_page: Any, html: str) -> None:
 def test_the_table_sorts_and_says_so(open_page: Any, html: str) -> None:
     made = open_page(html)
     button = made.page.locator("th[data-key=aa] button")
-    button.click()
     values = [float(v) for v in made.column("aa")]
-    assert values == sorted(values, reverse=True)
+    assert values == sorted(values, reverse=True), "the best by the headline comes first"
     assert made.page.get_attribute("th[data-key=aa]", "aria-sort") == "descending"
     button.press("Enter")
     assert [float(v) for v in made.column("aa")] == sorted(values)
+    made.page.locator("th[data-key=af] button").click()
+    forgetting = [float(v) for v in made.column("af")]
+    assert forgetting == sorted(forgetting, reverse=True)
     assert made.page.get_attribute("th[data-key=label]", "aria-sort") == "none"
     assert made.is_quiet()
 
@@ -145,9 +148,12 @@ def test_a_learner_is_switched_off_everywhere(open_page: Any, html: str) -> None
         made.page.locator("table.learners tbody tr:visible"),
         made.page.locator(".pairs:visible tbody tr:visible"),
     )
+    made.page.locator("#comparisons details.runs summary").first.click()
     assert (rows.count(), pairs.count()) == (3, 3)
     made.page.get_by_label("finetune", exact=True).first.uncheck()
     assert (rows.count(), pairs.count()) == (2, 1)
+    made.page.locator("#curves").scroll_into_view_if_needed()
+    made.page.wait_for_timeout(150)
     assert made.page.locator(".curves figure").first.locator("path.line").count() == 2
     made.page.locator("#matrices").scroll_into_view_if_needed()
     assert made.page.locator(".matrices canvas[aria-label^='Score matrix of finetune:']").is_hidden()
@@ -207,8 +213,55 @@ def test_a_difference_has_its_interval_both_ways(open_page: Any, html: str) -> N
 def test_comparisons_switch_their_metric(open_page: Any, html: str) -> None:
     made = open_page(html)
     made.page.select_option("select.compared", "1")
+    made.page.locator(".compared-by:visible details.runs summary").click()
     assert "forgetting.chaudhry2018" in made.text(".pairs:visible caption")
     assert made.page.locator(".pairs:visible").count() == 1
+    assert "forgetting.chaudhry2018" in (made.page.locator(".forest:visible svg").get_attribute("aria-label") or "")
+    assert made.page.locator(".forest:visible svg circle").count() == 3
+
+
+def test_the_first_screen_answers_with_a_picture_each(open_page: Any, html: str) -> None:
+    made = open_page(html, viewport={"width": 1280, "height": 800})
+    bottom = made.page.evaluate("document.querySelector('#answer').getBoundingClientRect().bottom")
+    assert bottom <= 800
+    pictures = made.page.locator("[data-picture] svg.chart")
+    assert pictures.count() == 3
+    assert pictures.nth(0).locator("path").count() >= 3, "one mark per learner"
+    assert pictures.nth(1).locator("path.line").count() == 3
+    assert pictures.nth(2).locator("rect").count() >= 9, "three parts per learner"
+    pictures.nth(0).focus()
+    made.page.keyboard.press("Home")
+    assert "joint_incremental (joint)" in made.text("#tip")
+    assert made.is_quiet()
+
+
+def test_more_columns_are_behind_a_button_and_the_table_fits(open_page: Any, html: str) -> None:
+    made = open_page(html)
+    fits = "(t => t.scrollWidth <= t.clientWidth + 1)(document.querySelector('#learners .wide'))"
+    assert made.page.evaluate(fits)
+    assert made.page.locator("th[data-key=raa]").is_hidden()
+    made.page.locator("button.more").click()
+    assert made.page.locator("th[data-key=raa]").is_visible()
+    assert made.is_quiet()
+
+
+def test_the_mark_of_a_plateau_lies_on_its_curve_though_its_row_was_not_evaluated(open_page: Any) -> None:
+    from tests.reproduce.samples import make_run as make_known
+    from tests.reproduce.samples import saturating
+
+    rows = (0, 1, 2, 3, 5, 6, 7, 8, 9, 11, 13, 15, 17, 19)
+    runs = [make_known("gdumb", seed, saturating, T=20, rows=rows) for seed in range(3)]
+    made = open_page(build_page(gather(group(runs))))
+    ring = made.page.locator("[data-picture=learning] circle.ring")
+    assert ring.count() == 1
+    assert "NaN" not in made.page.inner_html("[data-picture=learning]")
+    place = [float(ring.get_attribute(name) or "nan") for name in ("cx", "cy")]
+    line = made.page.locator("[data-picture=learning] path.line").get_attribute("d") or ""
+    points = [tuple(map(float, point.split(","))) for point in line[1:].split("L")]
+    at = [
+        y0 + (y1 - y0) * (place[0] - x0) / (x1 - x0) for (x0, y0), (x1, y1) in pairwise(points) if x0 <= place[0] <= x1
+    ]
+    assert place[1] == pytest.approx(at[0], abs=0.01)
 
 
 def test_figures_have_tables_for_those_who_cannot_see_them(open_page: Any, html: str) -> None:
@@ -295,7 +348,7 @@ def test_detectors_are_drawn_in_their_own_words(open_page: Any, screenshots: Pat
     page.wait_for_timeout(200)
     spoken = page.evaluate("[...document.querySelectorAll('[aria-label]')].map(e => e.ariaLabel).join(' ')")
     drawn = page.evaluate("[...document.querySelectorAll('svg text')].map(e => e.textContent).join(' ')")
-    text = f"{made.text('body')} {spoken} {drawn}".replace(ALLOWED, "")
+    text = f"{made.text('body')} {spoken} {drawn}".replace(ALLOWED, "").replace(IN_OUR_WORDS, "")
     assert FOREIGN.findall(text) == []
     assert {"concepts learned", "visits", "batches"} <= set(page.locator(".curves svg text").all_text_contents())
     page.screenshot(path=str(screenshots / "detectors.png"))

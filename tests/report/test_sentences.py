@@ -128,7 +128,7 @@ def plateau(kind: str, at: int | None = None, low: int | None = None, high: int 
 
 class TestWhoIsLearning:
     def test_a_plateau_with_its_interval_counts_tasks_from_one(self) -> None:
-        text = said(who_is_learning({"gdumb": plateau("plateau", 6, 5, 8)}, WORDS, 20))
+        text = said(who_is_learning({"gdumb": plateau("plateau", 6, 5, 8)}, WORDS, 20)[0])
         assert text == "gdumb's RAA is level from task 7 [6, 9] of 20 on."
 
     def test_every_kind_is_said(self) -> None:
@@ -144,7 +144,7 @@ class TestWhoIsLearning:
             "t": short,
             "none": None,
         }
-        text = said(who_is_learning(plateaus, Words("concept", "concepts", "ROC-AUC"), 10))
+        text = said(who_is_learning(plateaus, Words("concept", "concepts", "ROC-AUC"), 10)[0])
         assert "p's RAA falls after concept 4 [4, 5] of 10." in text
         assert "r and s still rise in RAA at the end, by 0.031 per concept." in text
         assert "Of f no rise in RAA is shown (0.002 [−0.008, 0.012] per concept)." in text
@@ -156,7 +156,15 @@ class TestWhoIsLearning:
         assert "never" not in text
 
     def test_nothing_to_say_without_curves(self) -> None:
-        assert who_is_learning({"a": None}, WORDS, 5) == ()
+        assert who_is_learning({"a": None}, WORDS, 5) == ((), ())
+
+    def test_many_that_stopped_are_one_sentence_and_one_each_behind(self) -> None:
+        stopped = {
+            name: plateau("plateau", at, at - 1, at + 1) for name, at in zip("abcde", (6, 3, 9, 4, 5), strict=True)
+        }
+        lead, behind = who_is_learning(stopped, WORDS, 20)
+        assert said(lead) == "5 learners' RAA has stopped rising, from task 4 [3, 5] (b) to task 10 [9, 11] (c)."
+        assert len(behind) == 5
 
 
 class TestOtherRows:
@@ -184,8 +192,8 @@ class TestWhatWasForgotten:
     def test_the_parts(self) -> None:
         one = self.learner(number(0.4), number(0.015), number(0.005), number(0.38), probe=number(0.016))
         assert str(forgotten(one, WORDS)) == (
-            "er's accuracy on earlier tasks has fallen by 0.400 [0.390, 0.410] from its best: 0.015 within the task,"
-            " 0.005 confused with older tasks (not shown to differ from 0), 0.380 confused with newer ones."
+            "er's accuracy on earlier tasks has fallen by 0.400 [0.390, 0.410] from its best: 0.015 within the task"
+            " and 0.380 by confusion with newer tasks; none of it is shown by confusion with older tasks."
             " Linear probes of its features lost 0.016 [0.006, 0.026]."
         )
 

@@ -15,10 +15,9 @@ from recollect.errors import NotComputable
 COLUMNS = {
     "AA": "acc.average",
     "AF": "forgetting.chaudhry2018",
-    "RAA": "raa.michel2023",
-    "RAF": "raf.michel2023",
-    "lost": "split.lost",
-    "confusion": "split.confusion",
+    "within": "split.within",
+    "older": "split.older",
+    "newer": "split.newer",
 }
 
 

@@ -25,7 +25,11 @@ CLASSIFICATION = Problem(
             "bwt.lopezpaz2017",
             "intransigence.begin",
         ),
-        panels=(("acc.average", "raa.michel2023"), ("forgetting.chaudhry2018", "raf.michel2023")),
+        panels=(
+            ("acc.average", "acc.incremental"),
+            ("forgetting.chaudhry2018", "raf.michel2023"),
+            ("raa.michel2023",),
+        ),
         # RAA and RAF are curves: at the last task they are AA and AF by construction.
         shown=(
             "acc.average",

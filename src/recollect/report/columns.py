@@ -89,7 +89,7 @@ def cost_columns(keys: Sequence[str]) -> tuple[Column, ...]:
         ("stored", "stored", "samples kept by the learner", _first("cost.stored_samples", others), "samples"),
     )
     return tuple(
-        Column(key, title, says, ids, ids[0], unit, is_first=key != "memory")
+        Column(key, title, says, ids, ids[0], unit, is_first=key == "time")
         for key, title, says, ids, unit in made
         if ids
     )

@@ -26,6 +26,8 @@ from recollect.stats import (
     require_same_stream,
     shared,
 )
+from recollect.stats.lead import simultaneous
+from recollect.stats.paired import difference
 
 # The curve whose plateau tells where a learner stopped rising (Michel et al. 2023, 5.3).
 PLATEAU_CURVE = "raa.michel2023"
@@ -157,9 +159,21 @@ def compare_scores(
     if scope == "leader" and lead is not None:
         wanted = [(lead.best, other) for other in names if other != lead.best]
     compared = partial(compare_paired, unpaired=unpaired, method=method, higher_is_better=higher)
-    results = [compared(*((scores[a], scores[b]) if unpaired else shared(scores[a], scores[b]))) for a, b in wanted]
-    corrected = holm([result.p for result in results])
-    pairs = tuple(Pairwise(a, b, r, float(p)) for (a, b), r, p in zip(wanted, results, corrected, strict=True))
+    given = [(scores[a], scores[b]) if unpaired else shared(scores[a], scores[b]) for a, b in wanted]
+    results = [compared(*pair) for pair in given]
+    # Contestants are a family of their own, as in the lead; a pair with a reference is one of all pairs.
+    family = {pair: len(scores) * (len(scores) - 1) // 2 for pair in wanted}
+    if lead is not None:
+        contest = {lead.best, *(rival.label for rival in lead.rivals)}
+        family |= {pair: lead.pairs for pair in wanted if contest.issuperset(pair)}
+    together = [
+        difference(*two, unpaired=unpaired, method=method, level=simultaneous(0.95, family[pair]))
+        for pair, two in zip(wanted, given, strict=True)
+    ]
+    corrected = holm([result.p for result in results]).tolist()
+    pairs = tuple(
+        Pairwise(*names, r, p, d) for names, r, p, d in zip(wanted, results, corrected, together, strict=True)
+    )
     return Pairs(id, better, pairs, lead, scope, tuple(dict.fromkeys(r.reason for r in results if r.reason)))
 
 

@@ -27,7 +27,7 @@ from recollect.runs import Group
 from recollect.stats import Ranks, estimate
 
 # So many learners are switched on when a page opens; more lines than that cannot be told apart.
-SHOWN_FIRST = 8
+SHOWN_FIRST = 12
 # Cells of differences between learners that a page carries with their intervals.
 CELLS_OF_DIFFERENCES = 300_000
 
@@ -106,6 +106,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
         cautions=_cautions(measured),
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
+        masked=tuple(one.learner.label for one in measured if _is_masked(one.group.matrix)),
     )
     return replace(made, differences=_differences(measured, made))
 
@@ -148,6 +149,14 @@ def _task_names(groups: Sequence[Group], words: Words) -> tuple[str, ...]:
     names = {tuple(task.name for task in run.tasks) for group in groups for run in group.runs}
     T = groups[0].runs[0].T
     return names.pop() if len(names) == 1 else tuple(f"{words.task} {j + 1}" for j in range(T))
+
+
+def _is_masked(matrix: ScoreMatrix) -> bool:
+    """Whether every score of a task before it was learned is exactly 0."""
+    before = np.arange(matrix.S)[:, None] < matrix.learned_at
+    scores = matrix.R[..., before]
+    known = scores[np.isfinite(scores)]
+    return bool(known.size) and not known.any()
 
 
 def _total(counts: Sequence[int | None]) -> int | None:

@@ -26,6 +26,7 @@ CURVES = (
     "raa.michel2023",
     "forgetting.chaudhry2018",
     "raf.michel2023",
+    "acc.incremental",
     *(f"split.{part}" for part in ("within", "older", "newer")),
 )
 # Cells of R, joint and restricted that are laid out at a time.
@@ -170,8 +171,10 @@ class _Batch:
         made = estimate(self._apart(runs), axis=1)
         return [made.at(row) for row in range(self._groups)]
 
-    def _known(self, runs: Array | None) -> list[Estimate] | list[None]:
-        return [None] * self._groups if runs is None or np.isnan(runs).all() else self._band(runs)
+    def _known(self, runs: Array | None) -> list[Estimate | None]:
+        if runs is None:
+            return [None] * self._groups
+        return [None if np.isnan(one.value).all() else one for one in self._band(runs)]
 
     def _bands(self, runs: Mapping[str, Array]) -> list[dict[str, Estimate]]:
         """Several arrays (runs, ...) of one shape, estimated at once."""

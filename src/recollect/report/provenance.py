@@ -60,7 +60,7 @@ def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
     for run in (run for group in groups for run in group.runs):
         why = why_incomplete(run)
         if why is not None:
-            found.append(Refusal(f"a part of {run.name}", why))
+            found.append(Refusal(f"a part of {run.name}", why, part="runs"))
         for what in dict.fromkeys(_silence(row, run) for row in run.rows if row.reason is not None):
             silent.setdefault(what, []).append(run)
     for (rows, reason), runs in silent.items():

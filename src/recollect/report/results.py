@@ -122,6 +122,7 @@ class Stream:
     `rows` says what each row is where rows are batches or visits, and `numbers` which; both are empty where a
     row follows each task. `unscored` are the tasks without a score, with the reason. `left_out` is what does not
     apply to such a stream at all, `refusals` what these runs lack; `cautions` are to be read with the numbers.
+    `masked` are the learners whose every score of a task that was not yet learned is 0: it could not be answered.
     """
 
     key: str
@@ -149,6 +150,7 @@ class Stream:
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
     difficulty: Mapping[str, Array] = field(default_factory=dict)
+    masked: tuple[str, ...] = ()
 
     @property
     def T(self) -> int:
@@ -159,9 +161,20 @@ class Stream:
         return self.problem.focus
 
     @property
+    def ranked(self) -> tuple[Learner, ...]:
+        """The learners, the best by the headline first, those without a value last."""
+        sign = -1 if self.higher_is_better else 1
+
+        def rank(one: Learner) -> float:
+            number = one.numbers[self.focus.headline]
+            return sign * float(number.value) if number.is_known else float("inf")
+
+        return tuple(sorted(self.learners, key=rank))
+
+    @property
     def contestants(self) -> tuple[Learner, ...]:
-        """The learners that are compared with each other; all of them where there is no contestant."""
-        return tuple(one for one in self.learners if one.is_contestant) or self.learners
+        """The learners that are compared with each other, the best first; all of them where there is no contestant."""
+        return tuple(one for one in self.ranked if one.is_contestant) or self.ranked
 
     @property
     def headline(self) -> Pairs | None:

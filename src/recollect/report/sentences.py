@@ -18,8 +18,8 @@ from recollect.stats import Estimate, Lead, Plateau, Rival
 
 PARTS = {
     "split.within": "within the {task}",
-    "split.older": "confused with older {tasks}",
-    "split.newer": "confused with newer ones",
+    "split.older": "by confusion with older {tasks}",
+    "split.newer": "by confusion with newer {tasks}",
 }
 AF = "forgetting.chaudhry2018"
 
@@ -37,14 +37,15 @@ class Answer:
 def answers(stream: Stream) -> tuple[Answer, ...]:
     """The four questions, and what the numbers of the stream say to each."""
     ahead = who_is_ahead(stream)
-    learning = who_is_learning({one.label: one.plateau for one in stream.contestants}, stream.words, stream.T)
+    plateaus = {one.label: one.plateau for one in stream.contestants}
+    learning, each_stop = who_is_learning(plateaus, stream.words, stream.T)
     if not learning:
         why = stream.why_not("raa") or "RAA has no value"
         learning = (sentence(f"That is judged by RAA, which there is none of here: {why}."),)
     forgotten, each = what_was_forgotten(stream)
     return (
         Answer("ahead", "Who is ahead?", ahead, (*at_the_end(stream), *reference_level(stream))),
-        Answer("learning", "Who is still learning?", learning),
+        Answer("learning", "Who is still learning?", learning, each_stop),
         Answer("forgotten", "What was forgotten, and how?", forgotten, each),
         Answer("sure", "How sure?", how_sure(stream), warnings(stream)),
     )
@@ -143,8 +144,13 @@ def reference_level(stream: Stream) -> tuple[Sentence, ...]:
     return tuple(made)
 
 
-def who_is_learning(plateaus: Mapping[str, Plateau | None], words: Words, T: int) -> tuple[Sentence, ...]:
-    """Who still rises and who stopped, and when: by the RAA curve, whose question does not become harder."""
+def who_is_learning(
+    plateaus: Mapping[str, Plateau | None], words: Words, T: int
+) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
+    """Who still rises and who stopped, and when: by the RAA curve, whose question does not become harder.
+
+    Where many stopped, the first and the last of them are named, and each has a sentence behind.
+    """
     known = {label: plateau for label, plateau in plateaus.items() if plateau is not None}
     made: list[Sentence] = []
     rising = [label for label, one in known.items() if one.kind in ("rising", "slowing")]
@@ -153,19 +159,41 @@ def who_is_learning(plateaus: Mapping[str, Plateau | None], words: Words, T: int
         span = rates[0] if rates[0] == rates[-1] else f"{rates[0]} to {rates[-1]}"
         rises = "'s RAA still rises" if len(rising) == 1 else " still rise in RAA"
         made.append(sentence(*listed(rising), f"{rises} at the end, by {span} per {words.task}."))
-    for label, one in known.items():
-        if one.at is not None and one.low is not None and one.high is not None:
-            place = f"{words.task} {one.at + 1} [{one.low + 1}, {one.high + 1}] of {T}"
-            does = f" falls after {place}" if one.kind == "peak" else f" is level from {place} on"
-            made.append(sentence(Name(label), f"'s RAA{does}."))
+    stops = {label: _stop(label, one, words, T) for label, one in known.items() if one.at is not None}
+    if len(stops) <= 3:
+        made += stops.values()
+    else:
+        first, *_, last = sorted(stops, key=lambda label: known[label].at or 0)
+        many = f"{len(stops)} learners' RAA has stopped rising, from "
+        made.append(sentence(many, *_at(first, known[first], words), " to ", *_at(last, known[last], words), "."))
     falling = [label for label, one in known.items() if one.kind == "falling"]
     if falling:
         made.append(sentence(*listed(falling), f"{_verb(falling, 'falls', 'fall')} in RAA throughout."))
-    for label, one in known.items():
-        if one.kind == "flat":
-            per = f"{with_interval(one.slope)} per {words.task}"
-            made.append(sentence("Of ", Name(label), f" no rise in RAA is shown ({per})."))
-    return (*made, *_undecided(known, words))
+    flat = {label: one.slope for label, one in known.items() if one.kind == "flat"}
+    each = [
+        sentence("Of ", Name(x), f" no rise in RAA is shown ({with_interval(s)} per {words.task}).")
+        for x, s in flat.items()
+    ]
+    if len(each) > 2:
+        made.append(sentence("Of ", *listed(list(flat)), " no rise in RAA is shown."))
+    behind = (*(stops.values() if len(stops) > 3 else ()), *(each if len(each) > 2 else ()))
+    return (*made, *(each if len(each) <= 2 else ()), *_undecided(known, words)), behind
+
+
+def _stop(label: str, one: Plateau, words: Words, T: int) -> Sentence:
+    place = f"{words.task} {_place(one)} of {T}"
+    does = f" falls after {place}" if one.kind == "peak" else f" is level from {place} on"
+    return sentence(Name(label), f"'s RAA{does}.")
+
+
+def _at(label: str, one: Plateau, words: Words) -> tuple[str, ...]:
+    return (f"{words.task} {_place(one)} (", Name(label), ")")
+
+
+def _place(one: Plateau) -> str:
+    """Where a curve stops rising, counting from 1 as people do."""
+    at, low, high = (1 + place for place in (one.at or 0, one.low or 0, one.high or 0))
+    return f"{at} [{low}, {high}]"
 
 
 def _undecided(known: Mapping[str, Plateau], words: Words) -> tuple[Sentence, ...]:
@@ -198,11 +226,11 @@ def what_was_forgotten(stream: Stream) -> tuple[tuple[Sentence, ...], tuple[Sent
     lead = stream.headline.lead if stream.headline else None
     most = max(each, key=lambda label: float(stream.learner(label).numbers[AF].value))
     first = lead.best if lead is not None and lead.best in each else next(iter(each))
-    said = [each[label] for label in dict.fromkeys((first, most))]
+    said = [each.pop(label) for label in dict.fromkeys((first, most))]
     if not stream.has_parts:
         why = stream.problem.not_shown.get("split") or stream.why_not("split")
         said.append(sentence(f"How it comes about cannot be told: {why}."))
-    return tuple(said), tuple(each.values()) if len(each) > 2 else ()
+    return tuple(said), tuple(each.values())
 
 
 def forgotten(learner: Learner, words: Words) -> Sentence:
@@ -216,17 +244,18 @@ def forgotten(learner: Learner, words: Words) -> Sentence:
     parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
     if not all(part.is_known for part in parts.values()):
         return sentence(name, f"{start}.")
-    said = [
-        f"{shown(float(part.value))} {PARTS[id].format(task=words.task, tasks=words.tasks)}{_unsure(part)}"
-        for id, part in parts.items()
-    ]
+    said = {id: text.format(task=words.task, tasks=words.tasks) for id, text in PARTS.items()}
+    sure = [id for id, part in parts.items() if excludes_zero(part) or (np.isnan(part.low) and part.value != 0)]
+    found = _joined([f"{shown(float(parts[id].value))} {said[id]}" for id in sure], "and")
+    not_shown = _joined([said[id] for id in parts if id not in sure], "or")
+    rest = "; ".join(filter(None, (found, not_shown and f"none of it is shown {not_shown}")))
     probe = numbers.get("probe.forgetting", UNKNOWN)
     beside = f" Linear probes of its features lost {with_interval(probe)}." if probe.is_known else ""
-    return sentence(name, f"{start}: {said[0]}, {said[1]}, {said[2]}.{beside}")
+    return sentence(name, f"{start}: {rest}.{beside}")
 
 
-def _unsure(part: Estimate) -> str:
-    return "" if excludes_zero(part) or np.isnan(part.low) else " (not shown to differ from 0)"
+def _joined(texts: Sequence[str], word: str) -> str:
+    return f" {word} ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def how_sure(stream: Stream) -> tuple[Sentence, ...]:

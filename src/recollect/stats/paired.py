@@ -59,12 +59,21 @@ class Paired:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """One pair of many: its comparison, and its p after Holm's correction over all of them."""
+    """One pair of many: its comparison, and its p after Holm's correction over all of them.
+
+    `together` is the difference with an interval that holds for all pairs at once, where it was asked for.
+    """
 
     first: str
     second: str
     comparison: Paired
     holm_p: float
+    together: Estimate | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the interval for all pairs excludes zero."""
+        return self.together is not None and bool(self.together.low > 0 or self.together.high < 0)
 
 
 def compare_paired(

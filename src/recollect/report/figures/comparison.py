@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 
 def differences(ax: Axes, table: Pairs) -> Axes:
-    """Draw each pair's difference with its interval; filled where the corrected paired test supports it."""
+    """Draw each pair's difference with its interval; for all pairs at once; filled where that excludes zero."""
     pairs = table.pairs
     levels = np.arange(len(pairs))[::-1]
     for level, pair in zip(levels, pairs, strict=True):
-        number = pair.comparison.difference
-        is_supported = pair.holm_p <= 0.05
+        number = pair.together or pair.comparison.difference
         if np.isfinite(number.low):
             ax.hlines(level, number.low, number.high, colors=COLOURS[0], linewidth=1.2)
-        ax.plot(number.value, level, "o", ms=4.5, mec=COLOURS[0], mfc=COLOURS[0] if is_supported else "white")
+        ax.plot(number.value, level, "o", ms=4.5, mec=COLOURS[0], mfc=COLOURS[0] if pair.is_apart else "white")
     ax.axvline(0, color="black", linewidth=0.5)
     ax.set_yticks(levels, [text(f"{pair.first} − {pair.second}") for pair in pairs])
     ax.set_ylim(-0.6, len(pairs) - 0.4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,9 @@ from recollect.errors import MissingExtra
 from recollect.report.page.formulas import mathml
 from recollect.report.page.pack import to_script
 from recollect.report.prose import Name, shown
-from recollect.report.results import Contents, Stream
+from recollect.report.results import Column, Contents, Learner, Pairs, Stream
 from recollect.report.sentences import answers
-from recollect.report.words import curve_titles
+from recollect.report.words import curve_titles, with_article
 from recollect.stats import Estimate
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 # In the order in which they use each other.
-_SCRIPTS = ("base", "chart", "curves", "heat", "split", "table", "main")
+_SCRIPTS = ("base", "chart", "curves", "heat", "split", "first", "forest", "table", "main")
 
 
 def build_page(contents: Contents) -> str:
@@ -61,6 +62,7 @@ def _lines(contents: Contents) -> dict[str, list[str]]:
         "left_out": _of_streams(contents, left_out),
         "missing": _of_streams(contents, refusals) + general,
         "about": _of_streams(contents, lambda stream: list(stream.notes)),
+        "changing": [str(one) for one in contents.refusals if one.part == "runs"],
     }
 
 
@@ -112,6 +114,10 @@ def _for_script(contents: Contents) -> dict[str, Any]:
                     "moment": stream.words.moment,
                     "axis": stream.words.axis,
                 },
+                "headline": stream.focus.headline,
+                "level": stream.words.headline,
+                "chance": _chance(stream),
+                "comparisons": [_forest(table) for table in stream.comparisons],
                 "panels": stream.focus.panels,
                 "close": stream.focus.close,
                 "titles": curve_titles(stream.words, stream.focus),
@@ -127,6 +133,60 @@ def _for_script(contents: Contents) -> dict[str, Any]:
             for stream in contents.streams
         ],
     }
+
+
+def _chance(stream: Stream) -> float | None:
+    """What guessing scores at the end, where the headline is what is then."""
+    known = stream.difficulty.get("aa")
+    return float(known[-1]) if known is not None and stream.focus.headline == "acc.average" else None
+
+
+def _forest(table: Pairs) -> dict[str, Any]:
+    """What is drawn of the pairs."""
+    pairs = [
+        {
+            "first": pair.first,
+            "second": pair.second,
+            "difference": pair.together or pair.comparison.difference,
+            "behind": pair.is_apart,
+            "holm_p": pair.holm_p,
+        }
+        for pair in table.pairs
+    ]
+    return {"id": table.id, "better": table.better, "pairs": pairs}
+
+
+def _ranked(stream: Stream) -> list[tuple[int, Learner]]:
+    """The learners with their places, the best first."""
+    return [(stream.labels[one.label], one) for one in stream.ranked]
+
+
+def _marks(stream: Stream) -> set[tuple[str, str]]:
+    """The (metric, learner) that is ahead of every other contestant."""
+    # A part of forgetting is no contest: less of one may be more of another.
+    leads = [(table.id, table.lead) for table in stream.comparisons if not table.id.startswith("split.")]
+    return {(id, lead.best) for id, lead in leads if lead is not None and lead.is_confirmed}
+
+
+def _sorted_by(stream: Stream, column: Column) -> str:
+    if column.id != stream.focus.headline:
+        return "none"
+    return "descending" if stream.higher_is_better else "ascending"
+
+
+def _footnotes(stream: Stream) -> list[str]:
+    """What to know of columns that stand side by side."""
+    made = []
+    for rescaled, plain in (("raa.michel2023", "acc.average"), ("raf.michel2023", "forgetting.chaudhry2018")):
+        numbers = [(one.numbers[rescaled], one.numbers[plain]) for one in stream.learners]
+        known = [(float(a.value), float(b.value)) for a, b in numbers if a.is_known]
+        if known and np.allclose([a for a, _ in known], [b for _, b in known]):
+            name, other = rescaled[:3].upper(), {"raa": "AA", "raf": "AF"}[rescaled[:3]]
+            made.append(f"{name} at the last {stream.words.task} is {other} by construction: read {name} as a curve.")
+    if stream.masked and any(column.key == "fwt" for column in stream.columns):
+        who = "" if len(stream.masked) == len(stream.learners) else f" of {', '.join(stream.masked)}"
+        made.append(f"FWT{who} is by masking: {stream.words.tasks} that were not learned score 0 by construction.")
+    return made
 
 
 def _environment() -> Environment:
@@ -149,6 +209,12 @@ def _environment() -> Environment:
         "breakable": _breakable,
         "ticked": _ticked,
         "begin": _begin,
+        "unbroken": _unbroken,
+        "article": with_article,
+        "ranked": _ranked,
+        "marks": _marks,
+        "sorted_by": _sorted_by,
+        "footnotes": _footnotes,
     }
     made.tests |= {"name": lambda part: isinstance(part, Name)}
     return made
@@ -171,9 +237,9 @@ def _value(number: Estimate, unit: str = "") -> str:
     return _text(float(number.value), unit) if number.is_known else "–"
 
 
-def _ends(number: Estimate, unit: str = "") -> str:
+def _ends(number: Estimate | None, unit: str = "") -> str:
     """The interval of a number, empty where there is none."""
-    if np.isnan(number.low) or np.isnan(number.high):
+    if number is None or np.isnan(number.low) or np.isnan(number.high):
         return ""
     return f"[{_text(float(number.low), unit)}, {_text(float(number.high), unit)}]"
 
@@ -197,6 +263,11 @@ def _short_key(id: str) -> str:
 def _breakable(id: str) -> str:
     """An id that may be broken where its words end."""
     return id.replace(".", ".\u200b").replace("_", "_\u200b")
+
+
+def _unbroken(text: str) -> str:
+    """Text whose intervals stay on one line, with the number before them."""
+    return re.sub(r" \[[^\]]*\]", lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _begin(text: str) -> str:

@@ -13,9 +13,12 @@ def mathml(latex: str) -> str:
 
     >>> mathml(r"R_{kk}").startswith("<math")
     True
+    >>> r"\arg" in mathml(r"p=\arg\max_{j}R_{lj}")
+    False
     """
     try:
         from latex2mathml.converter import convert
     except ModuleNotFoundError:
         raise MissingExtra.of("latex2mathml", "report") from None
-    return str(convert(latex, display="block"))
+    # The converter does not know \arg, and sets its name.
+    return str(convert(latex.replace(r"\arg\max", r"\mathrm{arg}\,\max"), display="block"))

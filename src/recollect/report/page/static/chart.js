@@ -11,6 +11,8 @@ function wholeTicks(n, count) {
   const step = Math.max(1, [1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000].find(s => n / s <= count) || Math.ceil(n / count));
   const made = [1];
   for (let k = step === 1 ? 2 : step; k <= n; k += step) made.push(k);
+  // The last one is always named; what would touch it is not.
+  if (made[made.length - 1] !== n) { if (n - made[made.length - 1] < step * .6 && made.length > 1) made.pop(); made.push(n); }
   return made;
 }
 

@@ -24,18 +24,30 @@ function closeLimits(bands) {
 
 function limits(bands) {
   const [low, high] = extent(bands, 0, 0);
-  const pad = (high - low || 1) * .04;
-  // An interval of few seeds may reach far beyond what a score can be; the curve must stay readable.
-  return [low < 0 ? Math.max(low - pad, -1.2) : 0, high > 1.1 && high < 1.6 ? 1.1 : high + pad];
+  const pad = (high - low || 1) * .04, most = Math.max(...bands.flatMap(made => [...made.value].filter(Number.isFinite)));
+  // An interval of few seeds may reach beyond what a score can be; no band is drawn there.
+  return [low < 0 ? Math.max(low - pad, -1.05) : 0, most <= 1 ? Math.min(1, high + pad) : high + pad];
 }
 
-function lineChart(host, stream, id, learners, domain) {
+// Between two rows that were evaluated a curve is the line between them.
+function along(values, k) {
+  if (Number.isFinite(values[k])) return values[k];
+  let a = k, b = k;
+  while (a >= 0 && !Number.isFinite(values[a])) a--;
+  while (b < values.length && !Number.isFinite(values[b])) b++;
+  if (a < 0 || b >= values.length) return values[a < 0 ? b : a];
+  return values[a] + (values[b] - values[a]) * (k - a) / (b - a);
+}
+
+const MOST_BANDS = 6;
+
+function lineChart(host, stream, id, learners, domain, tall = 250, named = false) {
   const time = timeOf(stream), T = time.n, words = stream.words;
   const bends = id === "raa.michel2023" ? learners.filter(one => one.plateau && one.plateau.found) : [];
-  const wide = host.clientWidth >= 380, lane = 9, room = Math.min(140, Math.max(60, ...learners.map(one => 14 + 6.1 * Math.min(20, one.label.length))));
+  const wide = host.clientWidth >= 380, lane = bends.length > 4 ? 5 : 9, room = Math.min(170, Math.max(60, ...learners.map(one => 14 + 6.3 * Math.min(26, one.label.length))));
   const made = frame(host, {
-    T, domain, height: 250 + bends.length * lane, right: wide ? room : 12, bottom: 36 + bends.length * lane,
-    xTitle: words.axis, tick: time.tick, marks: stream.rows.length ? stream.learners[0].learned_at : [],
+    T, domain, height: tall + bends.length * lane, right: wide ? room : 12, bottom: 36 + bends.length * lane,
+    xTitle: named ? `${stream.titles[id]}, ${words.axis}` : words.axis, tick: time.tick, marks: stream.rows.length ? stream.learners[0].learned_at : [],
     title: `${stream.titles[id]} (${id}) after each ${words.moment}: ` + learners.map(one => `${one.label} ends at ${format(lastKnown(band(one.curves[id]).value))}`).join(", "),
   });
   const { root, x, y } = made, floor = made.height - made.bottom;
@@ -45,7 +57,7 @@ function lineChart(host, stream, id, learners, domain) {
     for (let k = 0; k < T; k++) if (Number.isFinite(values.value[k])) known.push(k);
     if (!known.length) continue;
     const clip = v => Math.min(Math.max(v, domain[0]), domain[1]);
-    if (values.low) {
+    if (values.low && learners.length <= MOST_BANDS) {
       const there = known.filter(k => Number.isFinite(values.low[k]));
       const up = there.map(k => `${x(k)},${y(clip(values.high[k]))}`), down = there.map(k => `${x(k)},${y(clip(values.low[k]))}`).reverse();
       const area = svg("path", { class: "band", d: there.length ? `M${up.concat(down).join("L")}z` : "" });
@@ -74,9 +86,9 @@ function lineChart(host, stream, id, learners, domain) {
     }
     const dot = svg("path", { d: shape(one.label, 3.2), transform: `translate(${x(bend)},${level})` });
     dot.style.fill = colour(one.label);
-    const ring = svg("circle", { class: "ring", cx: x(bend), cy: y(values.value[bend]), r: 6.5 });
+    const ring = svg("circle", { class: "ring", cx: x(bend), cy: y(along(values.value, bend)), r: 6.5 });
     ring.style.stroke = colour(one.label);
-    const drop = svg("line", { x1: x(bend), x2: x(bend), y1: y(values.value[bend]) + 7, y2: level });
+    const drop = svg("line", { x1: x(bend), x2: x(bend), y1: y(along(values.value, bend)) + 7, y2: level });
     drop.style.stroke = colour(one.label); drop.style.strokeDasharray = "1 3";
     root.append(dot, ring, drop);
   });
@@ -88,14 +100,14 @@ function lineChart(host, stream, id, learners, domain) {
 
 // Names at the ends of the lines, moved apart where they would overlap.
 function labelEnds(root, ends, made) {
-  const gap = 12.5, kept = ends.sort((a, b) => a.y - b.y);
+  const gap = Math.min(12.5, (made.height - made.bottom - made.top + 12) / Math.max(1, ends.length)), kept = ends.sort((a, b) => a.y - b.y);
   const levels = kept.map(end => end.y);
   for (let i = 1; i < levels.length; i++) levels[i] = Math.max(levels[i], levels[i - 1] + gap);
   const over = (levels[levels.length - 1] ?? 0) - (made.height - made.bottom);
   if (over > 0) for (let i = levels.length - 1, limit = made.height - made.bottom; i >= 0; i--) { levels[i] = Math.min(levels[i], limit); limit = levels[i] - gap; }
   kept.forEach((end, i) => {
     const text = svg("text", { class: "label", x: made.width - made.right + 8, y: levels[i] + 4 });
-    text.textContent = short(end.one.label, 20);
+    text.textContent = short(end.one.label, 26);
     text.style.fill = colour(end.one.label);
     root.append(text);
   });

@@ -11,12 +11,12 @@ function mix(scale, share) {
 // `rows`: bands stacked from top to bottom, each (n, T); a small gap separates them.
 function heat(canvas, { blocks, domain, scale }) {
   const T = blocks[0].T, total = blocks.reduce((sum, block) => sum + block.S, 0);
-  const host = canvas.parentElement, left = 24, top = 15, gap = 5;
-  const inner = Math.max(60, Math.min(host.clientWidth - left - 2, T > 40 ? Math.max(320, T * 2) : 300));
+  const host = canvas.parentElement, left = 26, top = 15, gap = 5, right = 12;
+  const inner = Math.max(60, Math.min(host.clientWidth - left - right, T > 40 ? 520 : 300));
   const cell = inner / T, tall = total > 3 * T ? inner * 1.5 / total : cell;
   const height = top + total * tall + gap * (blocks.length - 1) + 2, ratio = window.devicePixelRatio || 1;
-  canvas.width = Math.round((left + inner + 2) * ratio); canvas.height = Math.round(height * ratio);
-  canvas.style.width = `${left + inner + 2}px`; canvas.style.height = `${height}px`;
+  canvas.width = Math.round((left + inner + right) * ratio); canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${left + inner + right}px`; canvas.style.height = `${height}px`;
   const pen = canvas.getContext("2d"), colours = stops(scale), soft = css("--soft");
   pen.scale(ratio, ratio);
   pen.imageSmoothingEnabled = false;
@@ -93,8 +93,18 @@ function exploreHeat(canvas, describe) {
   });
 }
 
-function blockOf(values, one, stream) {
-  const [S, T] = values.shape, words = stream.words, ends = one.ends;
+// Without the rows that were never evaluated.
+function evaluated(values, ends) {
+  const [S, T] = values.shape, kept = [];
+  for (let i = 0; i < S; i++) if (values.value.slice(i * T, (i + 1) * T).some(Number.isFinite)) kept.push(i);
+  if (kept.length === S || !kept.length) return { values, ends };
+  const pick = all => all && Float64Array.from(kept.flatMap(i => [...all.slice(i * T, (i + 1) * T)]));
+  return { values: { shape: [kept.length, T], value: pick(values.value), low: pick(values.low), high: pick(values.high) }, ends: kept.map(i => ends[i]) };
+}
+
+function blockOf(given, one, stream) {
+  const { values, ends } = stream.rows.length ? { values: given, ends: one.ends } : evaluated(given, one.ends);
+  const [S, T] = values.shape, words = stream.words;
   if (stream.rows.length && S <= stream.rows.length) return {
     values, S, T, marks: one.learned_at,
     tick: i => stream.numbers[i],
@@ -104,7 +114,7 @@ function blockOf(values, one, stream) {
   return {
     values, S, T,
     tick: i => ends[i] ?? "·",
-    ticks: most => { const named = new Set(wholeTicks(Math.max(...ends.map(end => end ?? 0)), most)); return ends.map((end, i) => named.has(end) ? i : -1).filter(i => i >= 0); },
+    ticks: most => wholeTicks(S, most).map(k => k - 1),
     row: i => ends[i] === null || ends[i] === undefined ? `row ${i + 1}, inside a ${words.task}` : `after ${words.task} ${ends[i]}`,
   };
 }
@@ -134,22 +144,22 @@ function matricesOf(host) {
   let low = Infinity, high = -Infinity;
   for (const one of stream.learners) for (const v of band(one.matrix).value) { if (v < low) low = v; if (v > high) high = v; }
   const domain = low >= 0 && high <= 1 ? [0, 1] : [low, high];
-  if (words.task === "concept" && T <= 30 && stream.tasks[0] !== "concept 1") host.append(element("p", { class: "aside" }, stream.tasks.map((name, j) => `${j + 1} ${short(name, 40)}`).join(", ") + "."));
+  if (T <= 12 && stream.tasks[0] !== `${words.task} 1`) host.append(element("p", { class: "aside" }, stream.tasks.map((name, j) => `${j + 1} ${short(name, 40)}`).join(", ") + "."));
   host.append(scaleBar("--heat", domain, words.score), grid);
   for (const one of stream.learners) {
     const { figure, canvas } = matrixFigure(stream, [swatch(one.label), " ", element("b", {}, one.label)], one.label);
     canvas.setAttribute("aria-label", `Score matrix of ${one.label}: ${one.ends.length} rows, ${T} ${words.tasks}. Arrow keys move from cell to cell.`);
-    const values = band(one.matrix);
-    figure.append(numbersTable(`Score matrix of ${one.label}`, "row", one.ends.map((_, i) => blockOf(values, one, stream).row(i)), () => stream.tasks.map((name, j) => [`${j + 1}: ${name}`, i => at(values, i * T + j, 4)])));
+    const values = band(one.matrix), block = blockOf(values, one, stream);
+    figure.append(numbersTable(`Score matrix of ${one.label}`, "row", Array.from({ length: block.S }, (_, i) => block.row(i)), () => stream.tasks.map((name, j) => [`${j + 1}: ${name}`, i => at(block.values, i * T + j, 4)])));
     grid.append(figure);
     drawn(figure, () => {
-      const blocks = [blockOf(values, one, stream)];
+      const blocks = [block];
       if (one.untrained) blocks.unshift(untrainedBlock(band(one.untrained)));
       heat(canvas, { blocks, domain, scale: "--heat" });
     }, one.label);
   }
   jointFigure(stream, grid, domain);
-  if (stream.learners.length > 1) differenceFigure(stream, host);
+  if (stream.learners.length > 1) differenceFigure(stream, grid);
 }
 
 function jointFigure(stream, grid, domain) {
@@ -170,8 +180,8 @@ function differenceFigure(stream, host) {
   });
   const note = element("span", { class: "aside" });
   const { figure, canvas } = matrixFigure(stream, ["One matrix minus another: blue where the first is higher, red where the second is."], null);
-  const choice = element("p", { class: "choice" }, element("span", {}, "Difference ", menus[0], " − ", menus[1]), note);
-  host.append(choice, element("div", { class: stream.tasks.length > 40 ? "many large" : "many difference" }, figure));
+  figure.querySelector("figcaption").replaceChildren(element("p", { class: "choice" }, element("span", {}, menus[0], " − ", menus[1])), "Blue where the first is higher, red where the second is. ", note);
+  host.append(figure);
   const draw = () => {
     const [a, b] = menus.map(menu => stream.learners[menu.value]);
     const { values, exact } = difference(stream, a, b);

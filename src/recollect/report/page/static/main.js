@@ -28,7 +28,11 @@ function switches() {
 }
 
 switches();
+for (const button of document.querySelectorAll(".print")) { button.hidden = false; button.addEventListener("click", () => print()); }
+document.querySelectorAll("[data-picture]").forEach(picture);
 document.querySelectorAll("table.learners").forEach(tableOf);
+document.querySelectorAll("button.more").forEach(moreColumns);
+document.querySelectorAll(".forest").forEach(forestOf);
 document.querySelectorAll("select.compared").forEach(comparedBy);
 document.querySelectorAll(".curves").forEach(curvesOf);
 document.querySelectorAll(".matrices").forEach(matricesOf);

@@ -56,6 +56,15 @@ function tableOf(table) {
   for (const row of rows) row.querySelector(".swatch").append(swatch(row.dataset.label));
 }
 
+function moreColumns(button) {
+  const table = button.closest("section").querySelector(`table.learners[data-stream="${button.dataset.stream}"]`);
+  button.addEventListener("click", () => {
+    const open = table.classList.toggle("all");
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = open ? "fewer columns" : button.dataset.label;
+  });
+}
+
 function hideRows() {
   for (const row of document.querySelectorAll("tr[data-label]")) row.hidden = !shown.has(row.dataset.label);
   for (const row of document.querySelectorAll("tr[data-first]")) row.hidden = !(shown.has(row.dataset.first) && shown.has(row.dataset.second));
@@ -63,6 +72,6 @@ function hideRows() {
 
 function comparedBy(menu) {
   menu.addEventListener("change", () => {
-    for (const table of document.querySelectorAll(".pairs")) if (table.dataset.stream === menu.dataset.stream) table.hidden = table.dataset.table !== menu.value;
+    for (const table of document.querySelectorAll(".compared-by")) if (table.dataset.stream === menu.dataset.stream) table.hidden = table.dataset.table !== menu.value;
   });
 }
