@@ -267,6 +267,7 @@ def test_the_mark_of_a_plateau_lies_on_its_curve_though_its_row_was_not_evaluate
 def test_figures_have_tables_for_those_who_cannot_see_them(open_page: Any, html: str) -> None:
     made = open_page(html)
     made.page.locator(".curves details summary").first.click()
+    made.page.locator(".curves details table").first.wait_for()
     cells = made.page.locator(".curves details table").first.locator("tbody td")
     assert cells.count() == 8 * 3
     label = made.page.locator(".curves svg.chart").first.get_attribute("aria-label")

@@ -161,6 +161,9 @@ class _Batch:
                     first = next((pair for pair in list(of_group)[group * seeds :][:seeds] if pair[0]), (None, False))
                     why = None if first[0] is None else explain(first[0], first[1], unscored, words)
                     numbers[outcome.id] = replace(numbers[outcome.id], reason=why)
+                elif own := outcome.notes[len(self._matrix.notes) :]:
+                    said = "; ".join(filter(None, (*own, numbers[outcome.id].reason)))  # type: ignore[arg-type]
+                    numbers[outcome.id] = replace(numbers[outcome.id], reason=said)
         return made
 
     def _apart(self, runs: Array) -> Array:

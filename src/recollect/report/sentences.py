@@ -270,7 +270,8 @@ def how_sure(stream: Stream) -> tuple[Sentence, ...]:
     words = stream.words
     if len(rows) == 1:
         n, moments = (len(stream.rows), words.rows) if stream.rows else (len(next(iter(rows))), words.tasks)
-        what += f" All were evaluated after the same {n} {moments if n != 1 else words.moment}."
+        of = "" if stream.rows or n == stream.T else f" of {stream.T}"
+        what += f" All were evaluated after the same {n}{of} {moments if n != 1 or of else words.moment}."
     return (sentence(what),)
 
 
