@@ -13,7 +13,7 @@ from recollect.runs.importers.versions.columns import Column, chosen, refuse_oth
 from recollect.runs.importers.versions.evaluation import Evaluation, name_of
 from recollect.runs.importers.versions.ordering import families, merged, ordered
 from recollect.runs.run import Row, Run, Task
-from recollect.runs.version_names import is_base, is_named_in, listed, short_names, without_step
+from recollect.runs.version_names import in_one_form, is_base, listed, short_names, without_step
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _run(
         root,
         tool,
         rows=rows,
-        tasks=[Task(column.task, n_samples=_items(versions, column)) for column in columns],
+        tasks=[Task(column.task, n_samples=_items(rows, place)) for place, column in enumerate(columns)],
         learner=versions[0].family or _learner(names, root),
         stream=root.absolute().name,
         unit=columns[0].unit,
@@ -119,13 +119,9 @@ def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], met
     )
 
 
-def _items(versions: Sequence[Evaluation], column: Column) -> int | None:
+def _items(rows: Sequence[Row], column: int) -> int | None:
     """The test items of a task, if all versions that tell agree."""
-    told = {
-        cell.n
-        for one in versions
-        if (cell := one.scores.get(column.task, {}).get(column.metric)) is not None and cell.n is not None
-    }
+    told = {row.n[column] for row in rows if row.n is not None} - {None}
     return told.pop() if len(told) == 1 else None
 
 
@@ -159,10 +155,12 @@ def _learner(names: Sequence[str], root: Path) -> str:
 def _trained_by(kept: Sequence[tuple[Evaluation, str]], columns: Sequence[Column]) -> dict[str, int]:
     """After which version each task was trained, where the names of versions say it: the first that names it."""
     places: dict[str, int] = {}
-    for place, (one, label) in enumerate(kept):
-        for column in columns:
-            if one.trained == column.task or (one.trained is None and is_named_in(column.task, label)):
-                places.setdefault(column.task, place)
+    words = [in_one_form(label) for _, label in kept]
+    wanted = [(column.task, in_one_form(column.task)) for column in columns]
+    for place, (one, _) in enumerate(kept):
+        for task, name in wanted:
+            if one.trained == task or (one.trained is None and name in words[place]):
+                places.setdefault(task, place)
     # A name that every version has tells nothing.
-    everywhere = [t for t in places if len(kept) > 1 and all(is_named_in(t, label) for _, label in kept)]
+    everywhere = {task for task, name in wanted if len(kept) > 1 and all(name in form for form in words)}
     return {task: place for task, place in places.items() if task not in everywhere}

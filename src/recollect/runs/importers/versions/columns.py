@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -84,15 +85,18 @@ def chosen(
 ) -> tuple[list[Column], list[str]]:
     """The score of each task, and what was left out because its direction is not known."""
     columns, unknown, without = [], [], []
+    with_ways = [one for one in found if one.higher]
     for task in tasks:
         with_task = [one for one in found if task in one.scores]
-        names = list(dict.fromkeys(metric for one in with_task for metric in one.scores[task]))
+        # Versions mostly have the same scores: each set of names is looked at once.
+        shapes = Counter(tuple(one.scores[task]) for one in with_task)
+        names = list(dict.fromkeys(metric for shape in shapes for metric in shape))
         if target is not None:
             names = [name for name in names if target in (name, name_of(name))]
         # A score that every version has is preferred to one that some lack.
-        names.sort(key=lambda name: (sum(name not in one.scores[task] for one in with_task), rank_of(name)))
+        names.sort(key=lambda name: (sum(n for shape, n in shapes.items() if name not in shape), rank_of(name)))
         picked = [
-            (name, way) for name in names if (way := _direction(with_task, task, name, target, lower)) is not None
+            (name, way) for name in names if (way := _direction(with_ways, task, name, target, lower)) is not None
         ]
         if picked:
             metric, way = picked[0]
@@ -117,11 +121,11 @@ def chosen(
 def _direction(found: Sequence[Evaluation], task: str, metric: str, target: str | None, lower: bool) -> bool | None:
     if target is not None and lower:
         return False
-    said = {
-        one.higher[task][key] for one in found for key in (metric, name_of(metric)) if key in one.higher.get(task, {})
-    }
-    if len(said) == 1:
-        return said.pop()
+    ways = (one.higher[task] for one in found if task in one.higher)
+    told = (way.get(metric, way.get(name_of(metric))) for way in ways)
+    said = next((way for way in told if way is not None), None)
+    if said is not None:
+        return said
     known = known_direction(metric)
     # A score that the user asks for by its name is taken as it is meant most often.
     return True if known is None and target is not None else known
@@ -144,10 +148,16 @@ def refuse_other_conditions(
     found: Sequence[Evaluation], labels: Sequence[str], columns: Sequence[Column]
 ) -> str | None:
     """A paragraph that says where versions were evaluated under other conditions, or None if all agree."""
+    different: list[tuple[Evaluation, str]] = []
+    for one, label in zip(found, labels, strict=True):
+        if not any(
+            one.conditions == other.conditions and one.scores.keys() <= other.scores.keys() for other, _ in different
+        ):
+            different.append((one, label))
     problems = []
     for column in columns:
         seen: dict[str, dict[str, str]] = {}
-        for one, label in zip(found, labels, strict=True):
+        for one, label in different:
             if column.task in one.scores:
                 for name, value in one.conditions.get(column.task, {}).items():
                     seen.setdefault(name, {}).setdefault(value, label)

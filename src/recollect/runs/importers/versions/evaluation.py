@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect.runs.importers.build import number
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """One score of one version on one task, with the test items behind it and its standard error where told."""
 
     score: float
@@ -118,6 +119,12 @@ def known_direction(metric: str) -> bool | None:
     return True if _HIGHER.fullmatch(name) else None
 
 
+@lru_cache(maxsize=4096)
+def is_proportion(metric: str) -> bool:
+    """Whether a score is the share of test items that are answered right."""
+    return name_of(metric).lower() in PROPORTIONS
+
+
 def unit_of(metric: str) -> str:
     """The unit of a score whose file does not say it: shares are fractions, all others on a scale of their own."""
     return "fraction" if name_of(metric).lower() in _FRACTIONS else "raw"
@@ -141,11 +148,11 @@ def items_behind(score: float, stderr: float) -> int | None:
 
 def measured(metric: str, score: object, stderr: object = None, n: int | None = None) -> Measured | None:
     """A score of a file; None where it holds none (NaN, "N/A"), ValueError where it is no number."""
-    value = number(score)
+    value = score if type(score) is float and -math.inf < score < math.inf else number(score)
     if value is None:
         return None
-    error = _number_or_none(stderr)
-    if n is None and error is not None and name_of(metric).lower() in PROPORTIONS:
+    error = stderr if type(stderr) is float and 0 <= stderr < math.inf else _number_or_none(stderr)
+    if n is None and error is not None and is_proportion(metric):
         n = items_behind(value, error)
     return Measured(value, n, error)
 

@@ -187,7 +187,7 @@ def _fits(one: Evaluation, task: str, n: int) -> bool:
 def _counted(scores: Mapping[str, Mapping[str, Measured]], counts: Mapping[str, int]) -> dict[str, dict[str, Measured]]:
     return {
         task: {
-            metric: replace(cell, n=counts.get(task)) if known_direction(metric) is not None else cell
+            metric: cell._replace(n=counts.get(task)) if known_direction(metric) is not None else cell
             for metric, cell in values.items()
         }
         for task, values in scores.items()

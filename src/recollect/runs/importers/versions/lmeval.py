@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,6 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
     )
     revision = str(arguments.get("revision") or config.get("model_revision") or "")
     revision = "" if revision in ("main", "None") else revision
-    tasks = {str(task): values for task, values in data["results"].items() if isinstance(values, dict)}
     counts = mapping(data.get("n-samples"))
     return Evaluation(
         path=path,
@@ -56,16 +56,16 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
         step=step_of(revision, model),
         date=_date(data.get("date")),
         scores={
-            task: found
-            for task, values in tasks.items()
-            if (found := _scores(path, task, values, _n(values, counts.get(task))))
+            task: Entry(path, task, values, names, counts.get(task))
+            for task, values in data["results"].items()
+            if isinstance(values, dict) and (names := metrics_of(tuple(values)))
         },
         higher={
             str(task): {name: way for name, way in ways.items() if isinstance(way, bool)}
             for task, ways in mapping(data.get("higher_is_better")).items()
             if isinstance(ways, dict)
         },
-        conditions={task: _conditions(task, data, config, counts) for task in tasks},
+        conditions=Conditions(data, config),
         groups={
             str(group): tuple(map(str, members))
             for group, members in mapping(data.get("group_subtasks")).items()
@@ -89,43 +89,98 @@ def arguments_of(given: Any) -> Mapping[str, Any]:
     return {key.strip(): value.strip() for key, sign, value in pairs if sign}
 
 
-def _scores(path: Path, task: str, values: Mapping[str, Any], n: int | None) -> dict[str, Measured]:
-    found = {}
-    for key, value in values.items():
-        name, _, kind = key.partition(",")
-        if key in _NO_SCORES or name.endswith("_stderr") or isinstance(value, str | dict | list | None):
-            continue
-        error = values.get(f"{name}_stderr,{kind}" if kind else f"{name}_stderr")
+@lru_cache(maxsize=4096)
+def metrics_of(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys of a task's entry that are scores.
+
+    >>> metrics_of(("alias", "acc,none", "acc_stderr,none", "acc_norm", "acc_norm_stderr"))
+    ('acc,none', 'acc_norm')
+    """
+    return tuple(key for key in keys if key not in _NO_SCORES and not key.partition(",")[0].endswith("_stderr"))
+
+
+@lru_cache(maxsize=4096)
+def _error_of(key: str) -> str:
+    name, comma, kind = key.partition(",")
+    return f"{name}_stderr{comma}{kind}"
+
+
+class Entry(Mapping[str, Measured]):
+    """The scores of one task, read when they are asked for: of a thousand files most are never."""
+
+    __slots__ = ("counts", "names", "path", "task", "values_")
+
+    def __init__(self, path: Path, task: str, values: dict[str, Any], names: tuple[str, ...], counts: Any) -> None:
+        self.path, self.task, self.values_, self.names, self.counts = path, task, values, names, counts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.names
+
+    def __getitem__(self, key: str) -> Measured:
+        values = self.values_
+        value, error = values[key], values.get(_error_of(key))
+        if isinstance(value, str | dict | list | None):
+            raise KeyError(key)
         try:
-            score = measured(key, value, error, n)
+            cell = measured(key, value, error, self._n() if self.counts is not None or "sample_len" in values else None)
         except ValueError as wrong:
-            raise cannot_read(path, NAME, f"{in_words(task)} has {in_words(key)}: {wrong}.") from None
-        if score is not None:
-            found[key] = score
-    return found
+            raise cannot_read(self.path, NAME, f"{in_words(self.task)} has {in_words(key)}: {wrong}.") from None
+        if cell is None:
+            raise KeyError(key)
+        return cell
+
+    def _n(self) -> int | None:
+        """The test items of the task, as the file counts them."""
+        told = self.counts.get("effective") if isinstance(self.counts, dict) else self.values_.get("sample_len")
+        n = None if told is None else whole(told)
+        return n if n is not None and n > 0 else None
 
 
-def _n(values: Mapping[str, Any], counts: Any) -> int | None:
-    """The test items of a task, as the file counts them."""
-    told = counts.get("effective") if isinstance(counts, dict) else None
-    n = whole(told if told is not None else values.get("sample_len"))
-    return n if n is not None and n > 0 else None
+class Conditions(Mapping[str, Mapping[str, str]]):
+    """Under what each task was evaluated, put into words when it is asked for; `same_as` compares all of it at once."""
 
+    __slots__ = ("told",)
 
-def _conditions(
-    task: str, data: Mapping[str, Any], config: Mapping[str, Any], counts: Mapping[str, Any]
-) -> dict[str, str]:
-    shots = mapping(data.get("n-shot")).get(task, config.get("num_fewshot"))
-    told = {
-        "version": mapping(data.get("versions")).get(task),
-        "shots": shots,
-        "limit": config.get("limit", "unknown"),
-        "chat template": data.get("chat_template_sha"),
-        "prompt hash": mapping(data.get("task_hashes")).get(task),
-        "test items": mapping(counts.get(task)).get("effective"),
-    }
-    found = {name: in_words(str(value)) for name, value in told.items() if value is not None and value != "unknown"}
-    return found | ({"limit": "none"} if config.get("limit", "unknown") is None else {})
+    def __init__(self, data: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+        get = data.get
+        self.told = (
+            mapping(get("versions")),
+            mapping(get("n-shot")),
+            mapping(get("task_hashes")),
+            mapping(get("n-samples")),
+            config.get("num_fewshot"),
+            config.get("limit", "unknown"),
+            get("chat_template_sha"),
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.told[0])
+
+    def __len__(self) -> int:
+        return len(self.told[0])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conditions) and self.told == other.told
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, task: str) -> Mapping[str, str]:
+        versions, shots, hashes, counts, default_shots, limit, chat = self.told
+        told = {
+            "version": versions.get(task),
+            "shots": shots.get(task, default_shots),
+            "limit": "none" if limit is None else limit,
+            "chat template": chat,
+            "prompt hash": hashes.get(task),
+            "test items": mapping(counts.get(task)).get("effective"),
+        }
+        return {name: in_words(str(value)) for name, value in told.items() if value is not None and value != "unknown"}
 
 
 def _date(value: Any) -> float | None:
