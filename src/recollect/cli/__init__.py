@@ -26,6 +26,7 @@ COMMANDS = (
     "reproduce",
     "check",
     "items",
+    "push",
     "metrics",
     "import",
     "data",
