@@ -51,6 +51,6 @@ ALL: dict[str, Callable[[random.Random], Pair]] = {"general": general, **TASKS}
 
 
 def made(name: str, n: int, seed: int) -> list[Pair]:
-    """So many questions of one kind; the same seed gives the same questions. Test questions come from seeds of their own."""
+    """So many questions of one kind: the same seed gives the same ones. Test questions have a seed of their own."""
     rng = random.Random(f"{name}/{seed}")
     return [ALL[name](rng) for _ in range(n)]
