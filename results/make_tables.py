@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import recollect as rc
-from recollect.runs import Group, at_rows, group, load
+from recollect.runs import Group, group, load
+from recollect.runs.reduced import at_rows
 from recollect.stats import estimate
 
 HERE = Path(__file__).parent
@@ -79,7 +80,7 @@ def table(folder: Path, columns: dict[str, str] | None = None) -> str:
     for members in groups:
         lines.append(line(members.learner, members, columns))
         if fewest < rows_of(members):  # beside learners that were evaluated less often: the same rows
-            lines.append(line(f"{members.learner}, at those {len(fewest)} rows", at_rows(members, fewest), columns))
+            lines.append(line(f"{members.learner}, at those {len(fewest)} rows", at_those(members, fewest), columns))
     return "\n".join(lines)
 
 
@@ -93,6 +94,11 @@ def line(name: str, members: Group, columns: dict[str, str]) -> str:
 def rows_of(members: Group) -> frozenset[int]:
     """After which tasks, or sections of a stream, the learner was evaluated at their ends."""
     return frozenset(row.after for row in members.runs[0].rows if row.task_end and row.after >= 0)
+
+
+def at_those(members: Group, rows: frozenset[int]) -> Group:
+    """The same runs as if they had been evaluated after these tasks only."""
+    return Group(tuple(at_rows(run, rows) for run in members.runs))
 
 
 def readme() -> str:

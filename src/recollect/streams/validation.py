@@ -28,7 +28,7 @@ def validation_of(stream: Stream, how: float | Mapping[str, Any] = PART) -> Stre
     >>> stream = make_stream("digits", tasks=5)
     >>> held = validation_of(stream, 0.2)
     >>> len(stream.tasks[0].train), len(held.tasks[0].train), len(held.tasks[0].test)
-    (288, 230, 58)
+    (288, 231, 57)
     """
     part, first = _checked(how, len(stream.tasks))
     if not stream.tells_labels or stream.visits:

@@ -122,6 +122,7 @@ class ConvolutionDecoder(_Windowed):
 def _looking_back(layer: nn.Conv1d, steps: Tensor) -> Tensor:
     """A convolution in which no step sees a later one.
 
+    >>> import torch
     >>> layer = nn.Conv1d(1, 1, 3)
     >>> ones, changed = torch.ones(1, 1, 5), torch.tensor([[[1.0, 1, 1, 1, 9]]])
     >>> bool((_looking_back(layer, ones)[..., :4] == _looking_back(layer, changed)[..., :4]).all())
