@@ -10,6 +10,7 @@ import pytest
 import recollect as rc
 from recollect.errors import UsageError
 from recollect.runs import Plan, Row, Run, Task
+from recollect.runs.timeline import ends_among, learned_after, row_place
 
 TASKS = tuple(Task(name) for name in "abc")
 
@@ -148,3 +149,44 @@ def test_rows_inside_tasks_and_held_out_tasks() -> None:
     assert run.timeline.inside == (True, False)
     assert run.matrix.held_out.tolist() == [False, True]
     assert rc.score(run.matrix, "acc.average") == 0.9
+
+
+def test_where_rows_stand_in_time() -> None:
+    in_time = [
+        Row(-1, step=0),
+        Row(-1, step=5, task_end=False),
+        Row(-1, step=9, task_end=False),
+        Row(0, step=3),
+        Row(0, task_end=False),
+        Row(0, step=1, task_end=False),
+        Row(1),
+    ]
+    places = [row_place(one) for one in in_time]
+    assert places == sorted(places)
+    assert len(set(places)) == len(places)
+    assert row_place(Row(0, step=3)) == row_place(Row(0)), "a task's end is one moment, whatever its step"
+    assert row_place(Row(0, task_end=False)) == row_place(Row(0, step=0, task_end=False))
+
+
+def test_the_ends_among_rows() -> None:
+    assert ends_among([Row(-1), Row(2), Row(0), Row(1, task_end=False), Row(-1, task_end=False)]) == (0, 2)
+
+
+def test_a_task_without_a_row_after_it_was_learned_nowhere() -> None:
+    assert learned_after([0, 1, 2], rows=[1]) == {0: 0, 1: 0}
+    assert learned_after([0, 1, 2], rows=[0, 1, 2]) == {0: 0, 1: 1, 2: 2}
+
+
+def test_a_run_without_a_base_row_has_none() -> None:
+    time = run(row(0), row(1), row(2)).timeline
+    assert time.base is None
+    assert time.ended == (0, 1, 2)
+
+
+def test_rows_inside_the_last_tasks_with_a_plan_without_ends() -> None:
+    """One end was evaluated although none was planned: then ends are where they were evaluated, and nowhere else."""
+    end, inside = row(0), row(1, end=False)
+    assert run(end, inside, plan=Plan(rows=())).timeline.learned_at == (0, -1, -1)
+    planned = run(row(0, end=False), row(2, end=False), plan=Plan(rows=(2,))).timeline
+    assert planned.learned_at == (-1, -1, 1)
+    assert planned.end_of(2) is None
