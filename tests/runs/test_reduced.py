@@ -9,6 +9,7 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.metrics import score
+from recollect.problems import problem_of
 from recollect.runs import Plan, Row, Run, Task, at_common_rows, stack
 from recollect.runs.reduced import NOTE, comparable, without
 
@@ -156,9 +157,15 @@ def test_rows_that_all_have_of_concepts_that_recur() -> None:
     [
         ({}, ["d"], "no concept 'd' to leave out; it has a, b, c"),
         ({}, ["a", "b", "c"], "All 3 concepts"),
-        ({"scenario": "class-incremental", "problem": "classification"}, ["a"], "Only concepts of detectors"),
     ],
 )
 def test_wrong_use(changes: dict[str, object], names: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         without(detector(**changes), names)
+
+
+def test_tasks_whose_classes_are_answers_to_others_stay() -> None:
+    run = detector(scenario="class-incremental", problem="classification")
+    with pytest.raises(UsageError, match="No task of the run naive on toy can be left out: it is classification"):
+        problem_of("classification").check_leaving_out(run)
+    problem_of("detection").check_leaving_out(detector())

@@ -122,6 +122,8 @@ class Inputs:
         if self.target is not None:
             loaded = under(self.target, loaded)
         if self.without:
+            for run in loaded:
+                problem_of(run.problem).check_leaving_out(run)
             loaded = [leave_out(run, self.without) for run in loaded]
         runs = attach_joint(loaded)
         for note in dict.fromkeys((*(note for run in runs for note in run.notes), *_unfinished(runs))):

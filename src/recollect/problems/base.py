@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recollect.errors import UsageError
 from recollect.problems.targets import Target, target_of
-from recollect.runs.run import Plan, Row
+from recollect.runs.run import Plan, Row, Run
 
 if TYPE_CHECKING:
     from recollect.streams.stream import Stream
@@ -84,7 +84,8 @@ class Problem:
     The first of `targets` is the one that learners are scored by unless another is asked for. `examiner` is the
     "module:Class" that is called with the stream and the target. `per_class`: a learner gives one score per class, else
     one number per sample. `objective` is the "module:Class" of what networks are trained for. `not_shown` says of a
-    part of a report (a column, the split, the errors) why this problem has none of it.
+    part of a report (a column, the split, the errors) why this problem has none of it. `tasks_stand_alone`: what is
+    asked of a task does not depend on the others, so that one can be left out.
     """
 
     name: str
@@ -99,6 +100,15 @@ class Problem:
     per_class: bool = True
     objective: str | None = None
     not_shown: Mapping[str, str] = field(default_factory=dict)
+    tasks_stand_alone: bool = True
+
+    def check_leaving_out(self, run: Run) -> None:
+        """Raise UsageError unless a task can be left out of a run without changing what the others were asked."""
+        if not self.tasks_stand_alone:
+            raise UsageError(
+                f"No {self.task} of the run {run.name} can be left out: it is {self.name}, where the classes of a"
+                f" {self.task} that is left out would still be among the answers."
+            )
 
     def target(self, given: Any = None) -> Target:
         """The target that was asked for, or the first."""

@@ -8,6 +8,7 @@ from recollect.problems.targets import Target
 CLASSIFICATION = Problem(
     name="classification",
     asks="classes",
+    tasks_stand_alone=False,
     scenarios=("class-incremental", "task-incremental", "domain-incremental", "time-incremental"),
     targets=(Target("accuracy", "accuracy", unit="fraction"),),
     examiner="recollect.problems.counting:Counting",

@@ -20,6 +20,7 @@ from recollect.problems.base import Answers, Moment
 from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Ints, Marks, Question, mark
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
+from recollect.runs.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
     from recollect.streams.samples import Samples
@@ -119,7 +120,7 @@ class Counting:
 
 def question_of(stream: Stream) -> Question:
     """The question that a stream asks."""
-    shared = stream.scenario == "domain-incremental"
+    shared = SCENARIOS[stream.scenario].is_domains
     tasks = [tuple(int(c) for c in task.classes) for task in stream.tasks]
     return Question.of(tasks, stream.n_classes, is_given=stream.gives_task, is_shared=shared)
 

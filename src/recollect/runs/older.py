@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.runs.run import SCENARIOS
+from recollect.runs.scenarios import problem_for
 
 # The learners that were not contestants when schema 1 was written.
 _ROLES = {"joint_incremental": "joint", "joint_final": "reference", "cumulative": "reference", "random": "floor"}
@@ -24,7 +24,7 @@ def from_schema_1(header: Mapping[str, Any]) -> dict[str, Any]:
     ('detection', 'reference')
     """
     stream, source, config = (_mapping(header.get(key)) for key in ("stream", "source", "learner_config"))
-    problem = "detection" if source.get("tool") == "pyclad" else SCENARIOS.get(stream.get("scenario"), "classification")
+    problem = "detection" if source.get("tool") == "pyclad" else problem_for(stream.get("scenario"))
     role = _ROLES.get(str(config.get("learner", header.get("learner"))), "contestant")
     return {**header, "schema": 2, "problem": problem, "role": role}
 

@@ -15,8 +15,8 @@ NOTE = "seen where a concept had been learned: the seeds learned their concepts 
 def without(run: Run, names: Collection[str]) -> Run:
     """The run as if these concepts had never been evaluated; what the learner learned of them stays learned.
 
-    The rows stay, so that those after a concept that is left out are rows between two others. Only for detectors:
-    the classes of a task that is left out would still be among the answers.
+    The rows stay, so that those after a concept that is left out are rows between two others. Only for problems whose
+    tasks can be left out (`Problem.check_leaving_out`).
 
     >>> from recollect.runs import Row, Run, Task
     >>> scores = [(.9, None, .5), (.8, None, .6), (.7, None, .9)]
@@ -30,12 +30,6 @@ def without(run: Run, names: Collection[str]) -> Run:
     unknown = [name for name in names if name not in there]
     if unknown:
         raise UsageError(f"The run {run.name} has no concept {unknown[0]!r} to leave out; it has {', '.join(there)}.")
-    if run.problem != "detection":
-        raise UsageError(
-            f"Only concepts of detectors can be left out; the run {run.name} is"
-            f" {run.scenario or 'of no known scenario'}, where the classes of a task that is left out would still be"
-            " among the answers."
-        )
     kept = [place for place, name in enumerate(there) if name not in names]
     if not kept:
         raise UsageError(f"All {len(there)} concepts of the run {run.name} would be left out; keep one at least.")

@@ -15,22 +15,13 @@ from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.identity import Identity
+from recollect.runs.scenarios import SCENARIOS, problem_for
 from recollect.runs.seeds import Seeds
 from recollect.runs.timeline import Timeline, timeline_of
 
 # What runs are scored by unless they say otherwise.
 ACCURACY = "accuracy"
 _WHOLE = int | np.integer
-# Which problem has which scenario: a run that does not name its problem has that of its scenario.
-SCENARIOS: dict[str | None, str] = {
-    "class-incremental": "classification",
-    "task-incremental": "classification",
-    "domain-incremental": "classification",
-    "time-incremental": "classification",
-    "concept-aware": "detection",
-    "concept-incremental": "detection",
-    "concept-agnostic": "detection",
-}
 STATUSES = ("running", "finished", "failed", "imported")
 ROLES = ("contestant", "reference", "joint", "floor")
 UNITS = ("fraction", "percent", "raw", "auto")
@@ -308,9 +299,9 @@ class Run:
 
     def __post_init__(self) -> None:
         if self.scenario is not None and self.scenario not in SCENARIOS:
-            raise _not_one_of("scenario", self.scenario, tuple(map(str, SCENARIOS)))
+            raise _not_one_of("scenario", self.scenario, tuple(SCENARIOS))
         if not self.problem:
-            object.__setattr__(self, "problem", SCENARIOS.get(self.scenario, "classification"))
+            object.__setattr__(self, "problem", problem_for(self.scenario))
         if self.role not in ROLES:
             raise _not_one_of("role", self.role, ROLES)
         if self.status not in STATUSES:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
 from recollect.streams.spec import Spec
@@ -56,7 +57,7 @@ def assemble(
         scenario=spec.scenario,
         passes=spec.passes,
         batch=spec.batch,
-        gives_task=spec.scenario == "task-incremental",
+        gives_task=SCENARIOS[spec.scenario].gives_task,
         gives_boundaries=told,
         notes=notes,
         **more,

@@ -153,14 +153,15 @@ def load_dataset(name: str, *, data: Path | str | None = None, size: Any = None,
     (1438, (1, 8, 8))
     """
     entry = published(name)
-    if entry.problem == "detection":
-        raise UsageError(f"{name} is for anomaly detection: its rows are made concepts by make_stream({name!r}).")
-    if name != "tiny-imagenet":
-        _refuse(name, size=size, partial=partial or None)
-        dataset = _READERS[name](entry, data)
-        check_counts(entry, dataset)
-        return dataset
-    return _tiny_imagenet(entry, data, size, partial)
+    if name not in READ_BY:
+        raise UsageError(f"{name} is for {entry.problem}: its rows are made concepts by make_stream({name!r}).")
+    reader = READ_BY[name]
+    if reader is None:
+        return _tiny_imagenet(entry, data, size, partial)
+    _refuse(name, size=size, partial=partial or None)
+    dataset = reader(entry, data)
+    check_counts(entry, dataset)
+    return dataset
 
 
 def _digits(entry: Published, data: Path | str | None) -> Dataset:
@@ -338,7 +339,9 @@ _FASHION = (
     "Bag",
     "Ankle boot",
 )
-_READERS: dict[str, Callable[[Published, Path | str | None], Dataset]] = {
+# Data sets with classes; None: the one whose reader takes options.
+READ_BY: dict[str, Callable[[Published, Path | str | None], Dataset] | None] = {
+    "tiny-imagenet": None,
     "digits": _digits,
     "mnist": _idx,
     "fashion-mnist": _idx,

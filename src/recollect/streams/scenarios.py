@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.assemble import Groups, assemble, class_order, some
 from recollect.streams.blurry import blur
 from recollect.streams.data import Dataset, checked_name
@@ -37,11 +38,12 @@ def build_stream(
     train = _of_each_class(data.y_train, len(data.classes), spec.limit("train"))
     test = _of_each_class(data.y_test, len(data.classes), spec.limit("test"))
     _check_every_class(data, train, test)
-    if spec.scenario == "time-incremental":
+    scenario = SCENARIOS[spec.scenario]
+    if scenario.is_timed:
         return time_incremental(data, spec, name, train, test, time_train, time_test)
     if time_train is not None or time_test is not None:
         raise UsageError(f"Times belong to a time-incremental stream; this one is {spec.scenario}.")
-    if spec.scenario == "domain-incremental":
+    if scenario.is_domains:
         return domain_incremental(data, spec, name, train, test)
     return _class_incremental(data, spec, name, train, test)
 

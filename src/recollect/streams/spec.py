@@ -13,9 +13,10 @@ import numpy as np
 
 from recollect.errors import UsageError
 from recollect.options import check, is_finite, is_whole, option, refuse, refuse_unknown
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.order import checked_seed
 
-SCENARIOS = ("class-incremental", "task-incremental", "domain-incremental", "time-incremental")
+OF_TASKS = ("class-incremental", "task-incremental", "domain-incremental", "time-incremental")
 DOMAINS = ("permutations", "rotations")
 _OF_DOMAINS = ("domain", "domain_seed", "angles")
 
@@ -48,7 +49,7 @@ class Spec:
     recollect.errors.UsageError: A stream has no option 'bach'; did you mean 'batch'?
     """
 
-    scenario: str = option("class-incremental", choices=SCENARIOS)
+    scenario: str = option("class-incremental", choices=OF_TASKS)
     tasks: int | None = option(None, kind="int", low=1)
     classes_per_task: int | tuple[int, ...] | None = None
     passes: int = option(1, low=1)
@@ -92,7 +93,7 @@ class Spec:
         if order is not None and order != "natural" and not (names and all(map(_is_name, names))):
             refuse("class_order", "'natural' or a list of all classes", order)
         given = [name for name in _OF_DOMAINS if getattr(self, name) is not None]
-        if given and self.scenario != "domain-incremental":
+        if given and not SCENARIOS[self.scenario].is_domains:
             raise UsageError(
                 f"The option {given[0]} belongs to domain-incremental streams; this one is {self.scenario}. Leave it"
                 " out, or give scenario = 'domain-incremental'."
@@ -109,7 +110,8 @@ class Spec:
             if self.disjoint:
                 raise UsageError("disjoint belongs to blurry streams; give blurry, a fraction above 0, too.")
             return
-        if self.scenario != "class-incremental":
+        scenario = SCENARIOS[self.scenario]
+        if scenario.gives_task or not scenario.adds_classes:
             raise UsageError(f"Only class-incremental streams can be blurry; this one is {self.scenario}.")
         if self.passes != 1:
             raise UsageError(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from recollect.errors import UsageError
 from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.run import Task
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
 from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Views, Visit
@@ -122,7 +123,7 @@ class Stream:
     @property
     def sections_are_batches(self) -> bool:
         """Whether a row may stand in the middle of a task: where the learner is not told of concepts."""
-        return self.scenario == "concept-agnostic"
+        return SCENARIOS[self.scenario].by_batches
 
     @property
     def n_sections(self) -> int:

@@ -85,13 +85,13 @@ def _check_part(entry: Published, part: str, y: NDArray[np.int64], expected: int
 def verify(entry: Published, data: Path | str | None = None) -> Verdict:
     """Find the data set, count its samples, hash its files."""
     from recollect.streams.concepts.named import counted
-    from recollect.streams.datasets import load_dataset
+    from recollect.streams.datasets import READ_BY, load_dataset
 
     try:
         folder = find_folder(entry, data) if entry.files else None
     except NotComputable as error:
         return Verdict(entry.name, None, False, None, str(error))
-    if entry.problem == "detection" and folder is not None:
+    if entry.name not in READ_BY and folder is not None:
         right, message = counted(entry, folder)
         return Verdict(entry.name, folder, right, None, message)
     try:

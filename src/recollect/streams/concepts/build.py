@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.concepts.checks import there_are
 from recollect.streams.concepts.concepts import Concepts, Index, concepts_from_parts
 from recollect.streams.concepts.spec import ConceptSpec, SourceSpec, read_options
@@ -62,7 +63,7 @@ def build(concepts: Concepts, spec: ConceptSpec) -> Stream:
         for k, (train, test) in ((k, rows[k]) for k in order)
     )
     batch = _batch(concepts, spec, [len(visit.train) for visit in visits])
-    agnostic = spec.scenario == "concept-agnostic"
+    scenario = SCENARIOS[spec.scenario]
     data = Dataset(
         concepts.name, concepts.x_train, concepts.y_train, concepts.x_test, concepts.y_test, CLASSES, concepts.notes
     )
@@ -73,9 +74,9 @@ def build(concepts: Concepts, spec: ConceptSpec) -> Stream:
         labels=np.arange(2),
         scenario=spec.scenario,
         batch=batch,
-        gives_task=spec.scenario == "concept-aware",
-        gives_boundaries=not agnostic,
-        continuous=agnostic,
+        gives_task=scenario.gives_task,
+        gives_boundaries=not scenario.by_batches,
+        continuous=scenario.by_batches,
         shuffle=spec.shuffle,
         variant=_variant(concepts, spec, order, rows, visits, batch),
         scale=Scale.of(concepts.x_train[visits[0].train]) if spec.standardize else None,
@@ -207,7 +208,7 @@ def _variant(
     said = ["concepts", *digests]
     if len(visits) > len(order):
         said.append("visits " + " ".join(str(visit.task) for visit in visits))
-    if spec.scenario == "concept-agnostic":  # where batches are the rows, another size is another matrix
+    if SCENARIOS[spec.scenario].by_batches:  # where batches are the rows, another size is another matrix
         said.append(f"batch {batch}")
     if spec.standardize:
         said.append("standardized")

@@ -21,7 +21,7 @@ from recollect.streams.concepts.generate import concepts_of_rows
 from recollect.streams.concepts.intrusion import UNSW_TEST, read_nsl_kdd, read_unsw_nb15
 from recollect.streams.concepts.rows import Rows
 from recollect.streams.concepts.series import read_nab, read_skab
-from recollect.streams.concepts.spec import SCENARIOS, SourceSpec, concept_options, read_options
+from recollect.streams.concepts.spec import OF_CONCEPTS, SourceSpec, concept_options, read_options
 from recollect.streams.concepts.tables import concepts_from_table
 from recollect.streams.locate import find_folder, present
 from recollect.streams.published import Published
@@ -70,7 +70,7 @@ def holds_concepts(path: Path, options: Mapping[str, Any]) -> bool:
     """Is a stream of this file one of concepts? By its kind, its content, or what is asked of it."""
     shared = {field.name for field in fields(Spec)} | {"test_fraction"}
     asked = any(option in concept_options() and option not in shared for option in options)
-    return path.suffix == ".csv" or asked or options.get("scenario") in SCENARIOS or is_pyclad(path)
+    return path.suffix == ".csv" or asked or options.get("scenario") in OF_CONCEPTS or is_pyclad(path)
 
 
 def stream_from_file(path: Path, options: Mapping[str, Any]) -> Stream:

@@ -10,10 +10,11 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.options import check, is_names, option, refuse, refuse_unknown
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.order import checked_seed
 from recollect.streams.spec import at_least_one, plain
 
-SCENARIOS = ("concept-aware", "concept-incremental", "concept-agnostic")
+OF_CONCEPTS = ("concept-aware", "concept-incremental", "concept-agnostic")
 ORDERS = ("natural", "random", "similarity")
 CONCEPTS = ("clusters", "families", "column", "folders", "files")
 ANOMALIES = ("spread", "nearest", "closest", "shuffled", "random")
@@ -47,7 +48,7 @@ class ConceptSpec:
 number, such as 256.
     """
 
-    scenario: str = option("concept-incremental", choices=SCENARIOS)
+    scenario: str = option("concept-incremental", choices=OF_CONCEPTS)
     batch: int | None = option(None, kind="int", low=1)
     order: str | tuple[int | str, ...] = "natural"
     class_order_seed: int = 0
@@ -58,7 +59,7 @@ number, such as 256.
 
     def __post_init__(self) -> None:
         check(self)
-        if self.batch is None and self.scenario == "concept-agnostic":
+        if self.batch is None and SCENARIOS[self.scenario].by_batches:
             raise UsageError(
                 "A concept-agnostic stream comes in batches of a fixed size; give batch, a whole number, such as 256."
             )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.assemble import assemble, class_order, some
 from recollect.streams.data import Dataset
 from recollect.streams.graphs.graph import PARTS, Graph
@@ -58,9 +59,9 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
 
 def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, NDArray[np.int64]]:
     """The stream of the scenario, and the task of every node, -1 for a node of none."""
-    if spec.scenario == "domain-incremental":
+    if SCENARIOS[spec.scenario].is_domains:
         return _by_domain(data, spec, graph, ids)
-    if spec.scenario != "time-incremental":
+    if not SCENARIOS[spec.scenario].is_timed:
         stream = build_stream(data, spec)
         return stream, _task_of_class(graph, stream)
     times = graph.node_times
@@ -129,7 +130,7 @@ def fitted(graph: Graph, spec: Spec, remainder: str) -> tuple[Graph, Spec, tuple
     """
     n, tasks = len(graph.classes), spec.tasks
     sizes = spec.classes_per_task
-    if spec.scenario not in ("class-incremental", "task-incremental") or isinstance(sizes, tuple):
+    if not SCENARIOS[spec.scenario].adds_classes or isinstance(sizes, tuple):
         return graph, spec, ()
     per_task = sizes if sizes is not None else None if tasks is None else n // tasks
     if per_task is None:
