@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import MissingExtra, UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.arrays import checked_fraction, is_test
 from recollect.streams.assemble import assemble
 from recollect.streams.concepts.checks import there_are
@@ -59,7 +60,7 @@ def stream_from_values(
     spec = _spec(options)
     values = _values(y_train, "y_train"), _values(y_test, "y_test")
     data = dataset_from_arrays(name, x_train, np.zeros(len(values[0]), int), x_test, np.zeros(len(values[1]), int))
-    if spec.scenario == "time-incremental":
+    if SCENARIOS[spec.scenario].is_timed:
         stream = build_stream(data, spec, time_train=by_train, time_test=by_test)
     elif by_train is None and by_test is None:
         stream = build_stream(data, spec)
@@ -113,7 +114,7 @@ def _spec(options: Mapping[str, Any]) -> Spec:
     if stray is not None:
         raise UsageError(f"The option {stray} is about classes, and a stream of values has none. Leave it out.")
     spec = Spec.of({"scenario": "domain-incremental", **options})
-    if spec.scenario not in ("domain-incremental", "time-incremental"):
+    if SCENARIOS[spec.scenario].adds_classes:
         raise UsageError(f"A stream of values is domain-incremental or time-incremental; got {spec.scenario}.")
     return spec
 
