@@ -197,4 +197,5 @@ def dead_worker(jobs: Sequence[Job]) -> Any:
         stop=lambda at_once: None,
         join=lambda: None,
         cause_of_death=lambda: "exit code -9",
+        is_to_blame=True,
     )

@@ -104,6 +104,17 @@ def test_a_killed_worker_is_resumed(
     assert rows_in(tmp_path) == {name: rows for name, rows in local.items() if name.startswith("er")}
 
 
+def test_more_workers_than_cpus_wait_say_so_and_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, experiment: Experiment, local: dict[str, bytes], own_ray: Any
+) -> None:
+    monkeypatch.setattr(ray_pool, "_QUIET", 0.05)
+    told = [(job.name, report) for job, report in run_jobs_on_ray(grid(experiment, tmp_path), "auto", 4)]
+    assert sorted(name for name, report in told if report.kind == "finished") == sorted(local)
+    assert rows_in(tmp_path) == local
+    waited = [report.message for _, report in told if report.kind == "waiting"]
+    assert any("1 machines with 2 CPUs" in message for message in waited)
+
+
 def test_closing_stops_the_workers(tmp_path: Path, experiment: Experiment, own_ray: Any) -> None:
     reports = run_jobs_on_ray(grid(experiment, tmp_path), "auto", 1)
     job = next(job for job, report in reports if report.kind == "row")
@@ -120,6 +131,8 @@ class Broken:
         raise ModuleNotFoundError("No module named 'recollect'")
 
     def begin(self, bundle: object) -> None: ...
+
+    def ping(self) -> None: ...
 
 
 def test_a_machine_without_the_environment_is_one_paragraph(

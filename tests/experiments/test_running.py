@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +18,11 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.experiments.file import parse
-from recollect.experiments.grid import Job
+from recollect.experiments.grid import Job, grid
 from recollect.experiments.progress import Progress
 from recollect.experiments.running import run_experiment
 from recollect.experiments.worker import Report, average, run_job
+from recollect.runs.lock import Lock
 from recollect.runs.reading import read_run
 from recollect.runs.run import Row
 
@@ -54,6 +56,7 @@ class Fails:
 def own_learners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "own_learners.py").write_text(LEARNERS)
     monkeypatch.syspath_prepend(tmp_path)  # worker processes are given the path of their parent
+    monkeypatch.delitem(sys.modules, "own_learners", raising=False)
     return tmp_path
 
 
@@ -122,6 +125,36 @@ def test_a_worker_that_always_dies_is_one_failed_run(own_learners: Path, text_of
     assert read_run(own_learners / "out/demo/random-toy-s0").status == "finished"
 
 
+def test_two_processes_on_one_experiment_both_end_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text_of: TextOf
+) -> None:
+    experiment = parse(text_of("random", seeds="3"))
+    folder = tmp_path / "demo/random-toy-s0"
+    folder.mkdir(parents=True)
+    other = Lock(folder)  # another process is writing the first run, and is done with it a little later
+    timer = threading.Timer(4.0, other.release)
+    timer.start()
+    outcome = run_experiment(experiment, tmp_path, workers=1)
+    timer.join()
+    assert not outcome.failures
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split()[0:2] for line in said] == [
+        ["later", "random-toy-s0:"],
+        ["finished", "random-toy-s1"],
+        ["finished", "random-toy-s2"],
+        ["finished", "random-toy-s0"],
+    ]
+    assert f"Another process (id {os.getpid()} on" in said[0]
+
+
+def test_a_run_that_another_process_finishes_meanwhile_is_finished(tmp_path: Path, text_of: TextOf) -> None:
+    jobs = grid(parse(text_of("random")), tmp_path)
+    told: list[str] = []
+    run_job(jobs[0], lambda report: told.append(report.kind))
+    run_job(jobs[0], lambda report: told.append(report.kind))
+    assert told == ["row"] * 6 + ["finished"] * 2
+
+
 def test_a_changed_experiment_touches_nothing(tmp_path: Path, text_of: TextOf) -> None:
     run_experiment(parse(text_of("random")), tmp_path, workers=1)
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
@@ -132,8 +165,6 @@ def test_a_changed_experiment_touches_nothing(tmp_path: Path, text_of: TextOf) -
 
 
 def test_the_job_alone_reports_rows(tmp_path: Path, text_of: TextOf) -> None:
-    from recollect.experiments.grid import grid
-
     reports: list[Report] = []
     job = grid(parse(text_of("random")), tmp_path)[0]
     run_job(job, reports.append)
@@ -157,13 +188,14 @@ def test_the_command_killed_leaves_no_worker_and_goes_on(own_learners: Path, num
             """
         )
     )
-    slow = LEARNERS.replace("def learn(self, batch):", "def learn(self, batch):\n        import time; time.sleep(0.05)")
+    pause = "import time; time.sleep(float(os.environ.get('PAUSE', 0)))"
+    slow = LEARNERS.replace("def learn(self, batch):", f"def learn(self, batch):\n        {pause}")
     (own_learners / "own_learners.py").write_text(slow)
     file = own_learners / "e.yaml"
     file.write_text(text_of('{"own_learners:Fails": {at: -1}, label: slow}'))
     rows = own_learners / "out/demo/slow-toy-s0/rows.jsonl"
     command = [sys.executable, str(script), str(file), "-o", str(own_learners / "out"), "-w", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(own_learners)}
+    environment = {**os.environ, "PYTHONPATH": str(own_learners), "PAUSE": "0.05"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not (rows.exists() and rows.read_bytes().count(b"\n") >= 2):
@@ -174,7 +206,6 @@ def test_the_command_killed_leaves_no_worker_and_goes_on(own_learners: Path, num
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
         assert "the same command goes on" in said
-    (own_learners / "own_learners.py").write_text(LEARNERS)
     lock = own_learners / "out/demo/slow-toy-s0/.lock"
     worker = int(lock.read_text().split()[0]) if lock.exists() else 0
     while worker and os.path.exists(f"/proc/{worker}"):
@@ -188,8 +219,6 @@ def test_the_command_killed_leaves_no_worker_and_goes_on(own_learners: Path, num
 def test_progress_lines_without_a_terminal(tmp_path: Path, text_of: TextOf) -> None:
     now = [0.0]
     lines: list[str] = []
-    from recollect.experiments.grid import grid
-
     jobs: list[Job] = grid(parse(text_of("random", seeds="2")), tmp_path)
     with Progress(jobs, live=False, say=lines.append, clock=lambda: now[0]) as progress:
         progress.hear(jobs[0], Report("started"))
@@ -214,8 +243,6 @@ def test_progress_lines_without_a_terminal(tmp_path: Path, text_of: TextOf) -> N
 
 def test_the_live_table_draws(tmp_path: Path, text_of: TextOf) -> None:
     from rich.console import Console
-
-    from recollect.experiments.grid import grid
 
     jobs = grid(parse(text_of("random")), tmp_path)
     progress = Progress(jobs, live=True, clock=lambda: 5.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import RecollectError, UsageError
+from recollect.errors import NotComputable, RecollectError, UsageError
 from recollect.problems import marking
 from recollect.problems.counting import evaluate, expected_sizes, question_of, standard_errors
 from recollect.problems.marking import Question, mark
+from recollect.runs import Row
 from recollect.streams import stream_from_arrays
 
 
@@ -263,3 +265,94 @@ def test_whole_numbers_as_scores_are_marked_too() -> None:
     question = Question.of([(0, 1), (2, 3)], 4)
     marks = mark(np.array([[0, 3, 1, 2], [0, 3, 4, 2]]), np.array([1, 1]), np.array([0, 0]), question, np.array([1, 1]))
     assert marks.outcome.tolist() == [marking.RIGHT, marking.NEWER]
+
+
+class Diverging:
+    """Right until step `at`; then some of its scores, or all its weights, are no numbers."""
+
+    stored_samples = stored_bytes = 0
+
+    def __init__(self, n_classes: int, at: int, how: str) -> None:
+        self.n_classes, self.at, self.how, self.seen = n_classes, at, how, 0
+        self.weights = np.zeros(3)
+
+    def learn(self, batch: Any) -> None:
+        self.seen += len(batch.y)
+        if self.seen >= self.at and self.how == "weights":
+            self.weights[1] = np.nan
+
+    def score(self, x: np.ndarray, task: Any = None) -> np.ndarray:
+        scores = np.tile(np.arange(self.n_classes, dtype=np.float64), (len(x), 1))
+        if self.seen >= self.at:
+            if self.how == "weights":
+                scores[:] = np.nan
+            elif self.how == "one cell":
+                scores[0, 0] = np.nan
+            elif self.how == "infinite":
+                scores[:, 0] = np.inf
+            elif self.how == "unseen":
+                scores[:, -1] = np.nan
+            elif self.how == "minus infinite":
+                scores[:, 0] = -np.inf
+        return scores
+
+    def end_task(self) -> None: ...
+
+    def state(self) -> dict[str, Any]:
+        return {"seen": self.seen, "weights": self.weights.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
+def rows_of(how: str) -> list[Row]:
+    from recollect.protocol import iter_protocol
+
+    stream = make(4, {"tasks": 2})
+    return list(iter_protocol(Diverging(4, stream.n_train, how), stream, seed=0))
+
+
+def test_a_learner_whose_weights_are_no_numbers_diverged_at_a_step() -> None:
+    rows = rows_of("weights")
+    assert rows[1].correct is not None
+    assert rows[2].correct is None
+    assert rows[2].reason == f"the learner diverged: at step {rows[2].step} its weights are NaN or infinite"
+
+
+def test_one_nan_among_the_scores_of_a_task_is_no_accuracy() -> None:
+    row = rows_of("one cell")[2]
+    assert row.correct is not None
+    (name, reason), *more = row.reasons["accuracy"].items()
+    assert not more
+    assert reason.startswith("1 of its ")
+    assert reason.endswith(f"NaN or infinite (step {row.step})")
+    lost = int(name.split()[-1])
+    assert row.correct[lost] is None
+    assert row.correct[1 - lost] is not None
+    assert row.restricted is not None
+    assert row.restricted[lost] == ()
+
+
+def test_infinite_scores_are_said_and_minus_infinity_is_a_score() -> None:
+    row = rows_of("infinite")[2]
+    assert row.reason == f"the learner diverged: at step {row.step} scores of every task are NaN or infinite"
+    assert rows_of("minus infinite")[2].correct == rows_of("nothing")[2].correct
+
+
+def test_a_class_that_may_not_be_answered_may_have_no_score() -> None:
+    from recollect.protocol import iter_protocol
+
+    stream = make(4, {"tasks": 2})
+    first = list(iter_protocol(Diverging(4, 1, "unseen"), stream, seed=0))[1]
+    assert first.correct is not None
+    assert first.correct[0] is not None
+    assert first.correct[1] is None  # among whose classes it is
+
+
+def test_score_says_that_a_learner_diverged(tmp_path: Path) -> None:
+    from recollect.cli import build
+    from recollect.protocol import run_protocol
+
+    stream = make(4, {"tasks": 2})
+    run_protocol(Diverging(4, stream.n_train, "weights"), stream, tmp_path / "r", name="mine")
+    with pytest.raises(NotComputable, match="the learner diverged: at step 20 its weights are NaN"):
+        build(("score",))(["score", str(tmp_path / "r"), "-m", "acc.average"], prog_name="recollect")

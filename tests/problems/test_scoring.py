@@ -251,7 +251,7 @@ def test_scores_that_are_not_finite_are_no_scores() -> None:
 
     rows = list(iter_protocol(Broken(), stream(), seed=0))
     assert rows[-1].scores["roc_auc"] == (None, None, None)
-    assert rows[-1].reasons["roc_auc"]["c0"] == "1 of 4 scores are not finite"
+    assert rows[-1].reasons["roc_auc"]["c0"] == "1 of 4 scores are NaN or infinite: the learner diverged"
 
 
 def test_a_score_a_sample() -> None:

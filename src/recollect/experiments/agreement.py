@@ -78,6 +78,7 @@ def described(job: Job) -> dict[str, Any]:
         "config": record_config(job),
         "plan": job.plan,
         "experiment": job.experiment,
+        "planned_seeds": job.seeds,
         "target": job.target,
         "role": job.role,
     }

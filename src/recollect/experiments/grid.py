@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from recollect.streams.stream import Stream
 
 _KEPT = 4
+# Of more seeds a record does not list all that were planned.
+_MOST_LISTED = 1000
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Job:
     """One run of an experiment: plain data, so that it can be sent to a worker process.
 
     `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score. `joins`
-    says that its seeds are trained faster together.
+    says that its seeds are trained faster together; `seeds` are all of the experiment.
     """
 
     experiment: str
@@ -53,6 +55,7 @@ class Job:
     metric: str = "accuracy"
     joins: bool = False
     note: str | None = None
+    seeds: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -166,6 +169,7 @@ def _job(
         tasks=len(stream.tasks),
         word=problem.task,
         metric=problem.target(experiment.target).name,
+        seeds=experiment.seeds if len(experiment.seeds) <= _MOST_LISTED else (),
         joins=experiment.device in ("auto", "cpu") and wins(learner.name, learner.options, Setting.of(stream)),
     )
 

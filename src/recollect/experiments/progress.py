@@ -57,6 +57,7 @@ class Progress:
         self._clock = clock
         self._began = clock()
         self._lines: dict[str, _Line] = {}
+        self._held: set[str] = set()
         self._done = 0
         self._samples_done = 0
         self._live: Any = None
@@ -87,6 +88,13 @@ class Progress:
             self._lines[job.name] = _Line(job, now, told=now)
         elif report.kind == "row":
             self._row(self._lines[job.name], report, now)
+        elif report.kind == "waiting":
+            self._say(f"waiting with {job.name}: {report.message}")
+        elif report.kind == "held":
+            self._lines.pop(job.name)
+            if job.name not in self._held:
+                self._held.add(job.name)
+                self._say(f"later {job.name}: {report.message}")
         else:
             line = self._lines.pop(job.name)
             if report.kind == "died":

@@ -38,6 +38,10 @@ _TO_CONNECT = 60.0
 _TO_APPEAR = 90.0
 # How Ray words that an actor could not be made: its module cannot be imported there.
 _NEVER_BEGAN = "error raised in its creation task"
+# And that an actor died with its machine.
+_MACHINE_GONE = "its node has died"
+# In seconds: after so long without news it is said what is waited for.
+_QUIET = 60.0
 
 
 def run_jobs_on_ray(
@@ -53,8 +57,9 @@ def run_jobs_on_ray(
         return
     ray = _import_ray()
     with _connected(ray, address, workers):
-        size = _cpus(ray, address) if workers is None else workers
-        with contextlib.closing(_RayTeam(ray, all_jobs, size).run()) as reports:  # before Ray is left
+        if workers is None:
+            _refuse_none(ray, address)
+        with contextlib.closing(_RayTeam(ray, all_jobs, workers).run()) as reports:  # before Ray is left
             for job, report in reports:
                 if report.kind in ("row", "finished"):
                     _refuse_unshared(job, finished=report.kind == "finished")
@@ -71,6 +76,9 @@ class Actor:
         with contextlib.suppress(OSError):  # where it exists, a relative path to data means what the user meant
             os.chdir(home)
         self._told: queue.SimpleQueue[tuple[str, Report]] = queue.SimpleQueue()
+
+    def ping(self) -> None:
+        """Say that it is there."""
 
     def begin(self, bundle: Bundle) -> tuple[str, Report]:
         """Start a bundle and give its first report."""
@@ -95,6 +103,7 @@ class _RayWorker(Worker):
         self.ray = ray
         hired = ray.remote(num_cpus=1, max_restarts=0, runtime_env={"env_vars": ONE_THREAD})(Actor)
         self.actor = hired.remote(os.getcwd())
+        self.beginning = self.actor.ping.remote()
         self.telling: Any = None  # the report that is awaited
         self.cause = ""
 
@@ -106,12 +115,18 @@ class _RayWorker(Worker):
             self.telling = self.actor.hear.remote()
         return self.telling
 
+    @property
+    def has_begun(self) -> bool:
+        return bool(self.ray.wait([self.beginning], timeout=0)[0])
+
     def receive(self) -> tuple[str, Report] | None:
         awaited, self.telling = self.telling, None
         try:
             told: tuple[str, Report] = self.ray.get(awaited)
         except self.ray.exceptions.RayError as error:
+            unavailable = self.ray.exceptions.ActorUnavailableError
             self.cause = shorten(str(error).strip().splitlines()[-1], 200)
+            self.is_to_blame = _MACHINE_GONE not in str(error) and not isinstance(error, unavailable)
             if isinstance(error, self.ray.exceptions.RayTaskError) or _NEVER_BEGAN in str(error):
                 raise RecollectError(
                     f"A worker on Ray cannot work: {self.cause.rstrip('.')}. All machines of the cluster need the same"
@@ -128,17 +143,33 @@ class _RayWorker(Worker):
 
 
 class _RayTeam(Team[_RayWorker]):
-    def __init__(self, ray: Any, jobs: Sequence[Job], size: int) -> None:
-        super().__init__(jobs, size)
+    """Workers on Ray: as many as are asked for, or as many as the cluster has CPUs now."""
+
+    def __init__(self, ray: Any, jobs: Sequence[Job], workers: int | None) -> None:
+        super().__init__(jobs, workers or _cpus(ray))
         self.ray = ray
+        self.asked = workers
 
     def hire(self) -> _RayWorker:
         return _RayWorker(self.ray)
 
     def ready(self, busy: Sequence[_RayWorker]) -> Iterable[_RayWorker]:
         awaited = {worker.awaited(): worker for worker in busy}
-        ready, _ = self.ray.wait(list(awaited), num_returns=1)
+        ready, _ = self.ray.wait(list(awaited), num_returns=1, timeout=_QUIET)
+        if not ready and self.asked is None:  # machines come and go
+            self.size = max(1, _cpus(self.ray))
         return [awaited[told] for told in ready]
+
+    def waits_for(self, busy: Sequence[_RayWorker]) -> Iterator[tuple[Job, str]]:
+        pending = [worker for worker in busy if not worker.has_begun]
+        machines = sum(node["Alive"] for node in self.ray.nodes())
+        free = int(self.ray.available_resources().get("CPU", 0))
+        for worker in pending:
+            yield (
+                next(iter(worker.jobs.values())),
+                f"its worker on Ray has not begun; the cluster has {machines} machines with {_cpus(self.ray)} CPUs,"
+                f" {free} of them free, and {len(busy) - len(pending)} workers are at work",
+            )
 
 
 def _absolute(job: Job) -> Job:
@@ -217,11 +248,13 @@ def _refuse_silent(address: str) -> None:
     )
 
 
-def _cpus(ray: Any, address: str) -> int:
-    cpus = int(ray.cluster_resources().get("CPU", 0))
-    if cpus < 1:
+def _cpus(ray: Any) -> int:
+    return int(ray.cluster_resources().get("CPU", 0))
+
+
+def _refuse_none(ray: Any, address: str) -> None:
+    if _cpus(ray) < 1:
         raise RecollectError(
             f"The Ray cluster at {address!r} has no CPU now. Wait for its machines, or say how many workers should be"
             " asked for (--workers)."
         )
-    return cpus

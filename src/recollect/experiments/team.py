@@ -16,10 +16,14 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 _DEATHS = 2
+# A machine that is gone took the run with it, not the run the machine.
+_LOSSES = 10
 
 
 class Worker(ABC):
     """A process that runs one bundle at a time and tells of every row; `jobs` are those under way, by name."""
+
+    is_to_blame = True  # the run may have killed it; not so where its machine is gone
 
     def __init__(self) -> None:
         self.jobs: dict[str, Job] = {}
@@ -63,18 +67,26 @@ class Team(ABC, Generic[W]):
 
     @abstractmethod
     def ready(self, busy: Sequence[W]) -> Iterable[W]:
-        """Wait until one of the busy workers has something to tell, and give those who have."""
+        """Wait until one of the busy workers has something to tell, and give those who have; none after a while."""
+
+    def waits_for(self, busy: Sequence[W]) -> Iterator[tuple[Job, str]]:
+        """Which jobs wait for something else than their own work, and for what; asked after a while without news."""
+        return iter(())
 
     def run(self) -> Generator[tuple[Job, Report], None, None]:
         """Run all bundles and give every report with its job as it comes; closing it kills the workers."""
         try:
             while True:
                 yield from self.assign()
+                self.dismiss_idle()
                 busy = [worker for worker in self.workers if worker.jobs]
                 if not busy:
                     break
-                for worker in self.ready(busy):
+                telling = list(self.ready(busy))
+                for worker in telling:
                     yield from self.hear(worker)
+                if not telling:
+                    yield from ((job, Report("waiting", message=what)) for job, what in self.waits_for(busy))
         except BaseException:
             self.disband(at_once=True)
             raise
@@ -94,6 +106,13 @@ class Team(ABC, Generic[W]):
             for job in bundle:
                 yield job, Report("started")
 
+    def dismiss_idle(self) -> None:
+        """Let those go who have nothing to do: one that has not begun yet may wait for their place."""
+        for worker in [worker for worker in self.workers if not worker.jobs]:
+            self.workers.remove(worker)
+            worker.stop(at_once=False)
+            worker.join()
+
     def hear(self, worker: W) -> Iterator[tuple[Job, Report]]:
         """One report of a worker, or the news of its death."""
         told = worker.receive()
@@ -102,8 +121,10 @@ class Team(ABC, Generic[W]):
             return
         name, report = told
         job = worker.jobs[name]
-        if report.kind in ("finished", "failed"):
+        if report.kind in ("finished", "failed", "held"):
             del worker.jobs[name]
+        if report.kind == "held":
+            self.waiting.append((job,))  # after all others
         yield job, report
 
     def _bury(self, worker: W) -> Iterator[tuple[Job, Report]]:
@@ -112,13 +133,15 @@ class Team(ABC, Generic[W]):
         worker.join()
         cause = worker.cause_of_death()
         again: list[Bundle] = []
+        limit = _DEATHS if worker.is_to_blame else _LOSSES
         for job in worker.jobs.values():
             self.deaths[job.name] = self.deaths.get(job.name, 0) + 1
-            if self.deaths[job.name] < _DEATHS:
+            if self.deaths[job.name] < limit:
                 again.append((job,))  # alone: should it be the one that kills, it takes no others with it
                 yield job, Report("died", message=f"its worker process died ({cause})")
             else:
-                message = f"its worker process died twice ({cause}); is there enough memory?"
+                times = "twice" if limit == _DEATHS else f"{limit} times"
+                message = f"its worker process died {times} ({cause}); is there enough memory?"
                 yield job, Report("failed", message=message)
         self.waiting.extendleft(reversed(again))
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from recollect.experiments.grid import Job
 from recollect.protocol import describe, iter_run
 from recollect.protocol.saved import record_failure
 from recollect.runs.files import write_atomic
+from recollect.runs.lock import Held
 from recollect.runs.run import Row
 from recollect.runs.seeds import derive
 
@@ -29,11 +31,16 @@ if TYPE_CHECKING:
     from recollect.streams.stream import Stream
 
 ERROR = "error.txt"
+# In seconds: how long a worker leaves a run alone that another process is writing.
+_HELD = 1.0
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a worker tells: of a row ("row"), or how the run ended ("finished", "failed")."""
+    """What a worker tells: of a row ("row"), or how the run ended ("finished", "failed").
+
+    "held" is a run that another process is writing; "died" and "waiting" are said of a worker.
+    """
 
     kind: str
     step: int = 0
@@ -140,6 +147,9 @@ def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
     try:
         for row in iter_run(learner, stream, job.folder, **described(job), identity=identity_of(job, stream)):
             tell(job, Report("row", row.step or 0, row.after, average(row)))
+    except Held as error:
+        time.sleep(_HELD)  # not at once again
+        tell(job, Report("held", message=str(error)))
     except Exception as error:
         _fail(job, error, tell)
     else:

@@ -8,7 +8,7 @@ the wrong answers went. Ties go to the first class, as `argmax` has it, in all o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import RecollectError, UsageError
 from recollect.problems.base import Answers, Moment
+from recollect.problems.divergence import why_not_finite
 from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Ints, Marks, Question, mark
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
@@ -39,7 +40,8 @@ class Counts:
     """The counts of one evaluation, a value a task.
 
     `restricted[j, m]` (m >= j; below it -1) counts what is right when classes of tasks up to m may be
-    answered. `older`, `own` and `newer` say to which tasks' classes the wrong answers went.
+    answered. `older`, `own` and `newer` say to which tasks' classes the wrong answers went. `lost` counts the samples
+    with a score that is NaN or infinite among those that decide: such a task has no accuracy.
     """
 
     n: Ints
@@ -49,6 +51,7 @@ class Counts:
     older: Ints
     own: Ints
     newer: Ints
+    lost: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +83,20 @@ class Counting:
             restricted=moment.task_end and current >= 0 and self.question.T <= MOST_RESTRICTED,
             batch=batch,
         )
-        if counts is None:
-            reason = "the learner gave no scores: every one is NaN" if columns != 0 else "nothing can be seen yet"
+        if counts is None and columns == 0:
+            return Row(moment.after, step=moment.step, task_end=moment.task_end, reason="nothing can be seen yet")
+        if counts is None or (counts.lost[counts.n > 0] > 0).all():
+            reason = why_not_finite(learner, moment.step, every=counts is None)
             return Row(moment.after, step=moment.step, task_end=moment.task_end, reason=reason)
         return self._as_row(counts, moment, plan)
 
     def _as_row(self, counts: Counts, moment: Moment, plan: Plan) -> Row:
-        evaluated = counts.n > 0
+        evaluated = (counts.n > 0) & (counts.lost == 0)
+        reasons = {
+            task.name: f"{lost} of its {n} test samples have scores that are NaN or infinite (step {moment.step})"
+            for task, lost, n in zip(self.stream.tasks, counts.lost.tolist(), counts.n.tolist(), strict=True)
+            if lost
+        }
 
         def cells(values: NDArray[Any] | None) -> tuple[int | None, ...] | None:
             if values is None:
@@ -115,6 +125,7 @@ class Counting:
             masked=cells(counts.masked),
             errors=errors,
             standard_error=error,
+            reasons={self.target.name: reasons} if reasons else {},
         )
 
 
@@ -145,7 +156,7 @@ def evaluate(
     None where the learner gave no number at all: it has no answer yet.
     """
     marks: list[Marks] = []
-    answered = False
+    answered, lost = False, np.zeros(question.T, np.int64)
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
     # One pass over a graph answers all its samples, however many are asked.
@@ -155,8 +166,10 @@ def evaluate(
         scores = learner.score(given.x, given.task) if question.is_given else learner.score(given.x)
         scores = _checked(scores, len(given.y), len(question.first))
         answered = answered or not np.isnan(scores).all()
+        if scores.dtype.kind == "f" and scores.size and not scores.max() < np.inf:
+            lost += _lost(scores, given.task, question, allowed)
         marks.append(mark(scores, given.y, given.task, question, allowed))
-    counts = _count(marks, question, restricted)
+    counts = replace(_count(marks, question, restricted), lost=lost)
     wanted = expected_sizes(stream, columns, subsample)
     if not np.array_equal(counts.n, wanted):
         j = int(np.flatnonzero(counts.n != wanted)[0])
@@ -224,7 +237,22 @@ def _count(marks: list[Marks], question: Question, with_restricted: bool) -> Cou
         first_beaten = np.bincount(task * (T + 1) + beaten, minlength=T * (T + 1)).reshape(T, T + 1)
         restricted = n[:, None] - first_beaten.cumsum(1)[:, :T]
         restricted[np.tril_indices(T, -1)] = -1
-    return Counts(n, became[:, RIGHT], masked, restricted, became[:, OLDER], became[:, OWN], became[:, NEWER])
+    return Counts(
+        n, became[:, RIGHT], masked, restricted, became[:, OLDER], became[:, OWN], became[:, NEWER], np.zeros_like(n)
+    )
+
+
+def _lost(scores: NDArray[Any], task: Ints, question: Question, allowed: Ints) -> Ints:
+    """Of each task the samples with a score of NaN or infinity among the classes that may be answered.
+
+    Minus infinity is a score: that of a class which cannot be.
+    """
+    bad = np.isnan(scores) | (scores == np.inf)
+    if question.is_given:
+        decides = question.own[task]
+    else:
+        decides = np.arange(scores.shape[1]) < question.ends[allowed[task]][:, None]
+    return np.bincount(task[(bad & decides).any(1)], minlength=question.T)
 
 
 def _checked(scores: Any, n: int, classes: int) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.problems.base import Answers, Flags, Moment
+from recollect.problems.divergence import has_broken_weights
 from recollect.problems.ranking import Ranking
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
@@ -111,7 +112,12 @@ class Scoring:
             )
         unknown = int(np.count_nonzero(~np.isfinite(scores)))
         if unknown:
-            reason = f"{unknown} of {len(x)} scores are not finite"
-            return self.answer(labels, None, None, _NOT_LEARNED if np.isnan(scores).all() else reason)
+            if np.isnan(scores).all() and not has_broken_weights(learner):
+                return self.answer(labels, None, None, _NOT_LEARNED)
+            return self.answer(labels, None, None, _diverged(unknown, len(x)))
         alarms = np.asarray(learner.flagged(scores, given), bool) if isinstance(learner, Flags) else None
         return self.answer(labels, scores, alarms)
+
+
+def _diverged(unknown: int, n: int) -> str:
+    return f"{unknown} of {n} scores are NaN or infinite: the learner diverged"

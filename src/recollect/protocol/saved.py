@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,7 @@ def iter_run(
     role: str | None = None,
     identity: Identity | None = None,
     examiner: Given | Function | None = None,
+    planned_seeds: Sequence[int] = (),
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.
 
@@ -82,6 +83,7 @@ def iter_run(
         exam=exam,
         role=role or role_of(learner),
         identity=identity or identity_of(learner, stream, exam.target),
+        planned_seeds=planned_seeds,
     )
     plan = run.plan
     with RunFolder.open(folder, run) as saved:
@@ -133,6 +135,7 @@ def describe(
     role: str = "contestant",
     identity: Identity | None = None,
     exam: Exam | None = None,
+    planned_seeds: Sequence[int] = (),
 ) -> Run:
     """The record of a run that has not begun."""
     exam = exam or exam_of(stream, target)
@@ -153,6 +156,7 @@ def describe(
         scenario=stream.scenario,
         online=stream.passes == 1,
         experiment=experiment,
+        planned_seeds=tuple(planned_seeds),
         seeds=derive(seed),
         plan=plan,
         learned_at=_learned_at(stream, plan),

@@ -63,9 +63,12 @@ def unscored(groups: Iterable[Group]) -> dict[str, str]:
     found: dict[str, dict[str, None]] = {}
     for group in groups:
         for run in group.runs:
-            names = {task.name for task in run.tasks}
+            names = [task.name for task in run.tasks]
             for row in run.rows:
-                for name, reason in row.reasons.get(run.metric, {}).items():
+                reasons = dict(row.reasons.get(run.metric, {}))
+                if row.reason is not None and row is not run.timeline.base:
+                    reasons |= dict.fromkeys(names, row.reason)
+                for name, reason in reasons.items():
                     if name in names:
                         found.setdefault(name, {})[reason] = None
     return {name: "; ".join(reasons) for name, reasons in found.items()}
@@ -84,6 +87,9 @@ def explain(reason: str, unevaluated: bool, missing: Mapping[str, str], words: W
     """
     if not (missing and unevaluated):
         return reason
+    if len(missing) > 1 and len(set(missing.values())) == 1:
+        why = next(iter(missing.values()))
+        return f"reads rows in which the {words.tasks} {', '.join(missing)} have no {words.score} ({why})"
     said = "; ".join(f"the {words.task} {name} has no {words.score} ({why})" for name, why in missing.items())
     option = " ".join(f"--without {shlex.quote(name)}" for name in missing)
     return f"{said}; `{option}` gives the numbers of the others"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recollect.metrics import Metric
+from recollect.report.provenance import seeds_text, why_incomplete
 from recollect.report.summary import Line, number, summarise
 from recollect.report.text import interval, shown
 from recollect.runs import Group
@@ -49,11 +50,39 @@ class Verdict:
 
 
 def judge(groups: Sequence[Group], bounds: Sequence[Bound], *, sure: bool = False, **params: Any) -> list[Verdict]:
-    """Check every bound for every group. What cannot be computed, or not surely, does not hold."""
-    return [_judge_one(bound, line, sure) for bound in bounds for line in summarise(groups, [bound.metric], **params)]
+    """Check every bound for every group. What cannot be computed, or not surely, does not hold.
+
+    Nor does a bound of a learner of which runs failed, are not finished, have no value, or seeds are missing.
+    """
+    seeds: dict[str, set[int]] = {}
+    for group in groups:
+        there = {seed for seed in group.seeds if seed is not None}
+        planned = {seed for run in group.runs for seed in run.planned_seeds}
+        seeds[group.family] = seeds.get(group.family, set()) | there | planned
+    return [
+        _judge_one(bound, line, sure, _incomplete(line, seeds[line.group.family]))
+        for bound in bounds
+        for line in summarise(groups, [bound.metric], **params)
+    ]
 
 
-def _judge_one(bound: Bound, line: Line, sure: bool) -> Verdict:
+def _incomplete(line: Line, seeds: set[int]) -> str | None:
+    """Why the runs of a group are not all that there should be."""
+    runs = line.group.runs
+    for run in runs:
+        why = why_incomplete(run)
+        if why is not None:
+            return f"{run.name} is not whole ({why})"
+    missing = seeds - set(line.group.seeds) if None not in line.group.seeds else set()
+    if missing:
+        return f"{'seed' if len(missing) == 1 else 'seeds'} {seeds_text(sorted(missing))} of {len(seeds)} have no run"
+    n = int(line.estimate.n)
+    if 0 < n < len(runs):
+        return f"{len(runs) - n} of {len(runs)} runs have no value"
+    return None
+
+
+def _judge_one(bound: Bound, line: Line, sure: bool, incomplete: str | None) -> Verdict:
     who = f"{line.id} of {line.group.learner} on {line.group.stream}"
     limit = f"the {'largest' if bound.side == 'max' else 'smallest'} allowed, {bound.value:g}"
     made = line.estimate
@@ -61,6 +90,8 @@ def _judge_one(bound: Bound, line: Line, sure: bool) -> Verdict:
     if np.isnan(value):
         return Verdict(bound, line, False, f"{who} cannot be checked: {line.reason}.")
     said = f"{who} is {shown(value)}"
+    if incomplete is not None:
+        return Verdict(bound, line, False, f"{said}, but cannot be relied on: {incomplete}.")
     if sure:
         end = float(made.high if bound.side == "max" else made.low)
         if np.isnan(end):

@@ -17,6 +17,10 @@ from recollect.runs.files import refuse_special, writing
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
+class Held(RecollectError):
+    """Another process is writing the run."""
+
+
 class Lock:
     """Hold the file `.lock` in a folder, with the process id and the host inside for whoever finds it taken.
 
@@ -48,7 +52,7 @@ class Lock:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
             try:
                 if not _try_lock(handle):
-                    raise RecollectError(
+                    raise Held(
                         f"Another process (id {_owner(handle) or 'unknown'}) is writing the run in {self._path.parent}."
                         " Wait for it, or give this run a folder of its own."
                     )

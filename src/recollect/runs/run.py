@@ -159,11 +159,12 @@ class Run:
     same of the further targets that the rows have scores of (see `with_metric`). `learned_at` maps a task to
     the row after which it has been learned, for streams whose rows are not task ends; rows are then
     counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
-    stream (see `attach_joint`). `identity` is what the seeds of one learner have in common; `versions` and
-    `revision` are those of the first of the `starts`. `problem` names what was asked (`recollect.problems`); by
-    default the problem of the scenario. `role` is what the learner is for in a comparison: a "contestant"; a
-    "reference", which others are measured against because it keeps everything; the "joint" learner, a reference that
-    is retrained on all data seen so far; a "floor", which learns nothing.
+    stream (see `attach_joint`). `planned_seeds` are those of its experiment, to see which are missing. `identity` is
+    what the seeds of one learner have in common; `versions` and `revision` are those of the first of the `starts`.
+    `problem` names what was asked (`recollect.problems`); by default the problem of the scenario. `role` is what the
+    learner is for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps
+    everything; the "joint" learner, a reference that is retrained on all data seen so far; a "floor", which learns
+    nothing.
 
     >>> run = Run(learner="er", stream="toy", seed=0,
     ...           tasks=(Task("a", n_samples=10), Task("b", n_samples=10)),
@@ -187,6 +188,7 @@ class Run:
     scenario: str | None = None
     online: bool | None = None
     experiment: str | None = None
+    planned_seeds: tuple[int, ...] = ()
     seeds: Seeds | None = None
     metric: str = ACCURACY
     unit: str = "fraction"
