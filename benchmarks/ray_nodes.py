@@ -118,7 +118,7 @@ def rows_in(out: Path) -> dict[str, bytes]:
 
 def one(number: int, place: Path, local: dict[str, bytes], draw: random.Random) -> tuple[str, float, int, str]:
     """One experiment with one node killed; outcome, seconds, rows on disk at the kill, what was said."""
-    names = (f"rc{os.getpid() % 10000}h", f"rc{os.getpid() % 10000}n")
+    names = tuple(f"rc{os.getpid() % 10000}{kind}{time.monotonic_ns() // 10**8 % 1000}" for kind in "hn")
     temporary = Path(tempfile.mkdtemp(prefix="rcray", dir="/tmp"))
     out = place / f"out{number}"
     try:

@@ -141,7 +141,7 @@ def test_predictions_that_are_no_numbers_have_a_reason() -> None:
 
     row = next(iter_protocol(Broken([[0, 0]]), stream(), seed=0))
     assert row.scores["rmse"] == (None, None)
-    assert row.reasons["rmse"]["a"] == "1 of 15 scores are not finite"
+    assert row.reasons["rmse"]["a"] == "1 of 15 scores are NaN or infinite: the learner diverged"
 
 
 @pytest.mark.parametrize(
