@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from recollect.learners import devices
 from recollect.learners.base import Setting, State
 from recollect.learners.buffers import Reservoir
 from recollect.learners.finetune import Finetune
@@ -62,17 +63,29 @@ class AnchoredLearner(Finetune):
 
     def end_task(self) -> None:
         """Add the importance for the task that is over, and move the anchor."""
+        super().end_task()
         self.tasks_over += 1
         if not len(self.recent):
             return
-        found = self.anchor.nothing()
         self.network.eval()
-        for sample, label in zip(self.recent.x, self.recent.y.tolist(), strict=True):
-            parts = self.importance_of(self.inputs.tensor(sample[None]), label)
-            torch._foreach_add_(found, torch._foreach_div(parts, len(self.recent)))
+        found = self.importance()
         self.network.train()
         self.anchor.move(found, self.options.decay)
         self.recent = self._new_sample()
+
+    def importance(self) -> list[Tensor]:
+        """How much each weight matters for the task that is over: the mean over a sample of it."""
+        found = self.anchor.nothing()
+        for sample, label in zip(self.recent.x, self.recent.y.tolist(), strict=True):
+            parts = self.importance_of(self.inputs.tensor(sample[None]), label)
+            torch._foreach_add_(found, torch._foreach_div(parts, len(self.recent)))
+        return found
+
+    def squares(self, loss: Tensor) -> list[Tensor]:
+        """The squared gradient of a loss."""
+        parameters = self.optimiser.parameters
+        found = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
+        return [part.square() for part in found]
 
     def _new_sample(self) -> Reservoir:
         return Reservoir(self.options.samples, sub_seed(self._seeds.learner, "sample", self.tasks_over))
@@ -99,6 +112,13 @@ class EWC(AnchoredLearner):
     """Online EWC: importance is the diagonal of the Fisher information."""
 
     options: Fisher
+
+    def importance(self) -> list[Tensor]:
+        """The mean of the samples' squared gradients, or the square of the gradient of their mean loss."""
+        if self.options.fisher == "samples":
+            return super().importance()
+        y = devices.to_tensor(self.recent.y, self.device)
+        return self.squares(self.cross_entropy(self.network(self.inputs.tensor(self.recent.x)), y))
 
     def importance_of(self, x: Tensor, label: float) -> list[Tensor]:
         """The squared gradient of the log-likelihood, its mean over the labels that the network gives."""

@@ -59,6 +59,7 @@ class LwF(Finetune):
 
     def end_task(self) -> None:
         """The network becomes the teacher."""
+        super().end_task()
         self.tasks_over += 1
         self.taught = sorted(self.seen)
         self.teacher.become(self.network)

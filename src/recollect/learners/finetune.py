@@ -143,6 +143,8 @@ class Finetune(NetworkLearner):
 
     def __init__(self, options: Train, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
+        if options.fresh and not setting.gives_boundaries:
+            raise UsageError("The option 'fresh' needs to know where tasks end, and this scenario tells no boundaries.")
         self.options = options
         self.optimiser = make_optimiser(options, self.network)
 
@@ -157,7 +159,9 @@ class Finetune(NetworkLearner):
         self.optimiser.step(loss)
 
     def end_task(self) -> None:
-        """Do nothing."""
+        """Forget what the optimiser remembers, if that was asked for."""
+        if self.options.fresh:
+            self.optimiser.forget()
 
     def state(self) -> State:
         """Weights, optimiser, generators."""

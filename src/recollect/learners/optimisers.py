@@ -50,6 +50,10 @@ class Optimiser:
             self.memory[name] = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         return _chosen(self.memory[name], used)
 
+    def forget(self) -> None:
+        """Be as new."""
+        self.steps, self.memory = 0, {}
+
     def state(self) -> State:
         """What it remembers."""
         memory = {name: [to_array(tensor) for tensor in held] for name, held in self.memory.items()}

@@ -66,6 +66,7 @@ class Train(Network):
     momentum: float = option(0.0, "momentum of sgd", whose=SURVEY, low=0)
     weight_decay: float = option(0.0, "weight decay", whose=SURVEY, low=0)
     iterations: int = option(1, "gradient steps for each stream batch", whose=SURVEY, low=1)
+    fresh: bool = option(False, "whether the optimiser starts anew with each task, as in BeGin")
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,54 @@ class Fisher(Anchored):
 
     strength: float = option(100.0, "weight of the penalty", low=0)
     labels: int = option(3, "the likeliest labels, over which the Fisher information of a sample is taken", low=1)
+    fisher: str = option(
+        "samples",
+        "samples: the mean of each sample's squared gradient; batch: the square of the gradient of their mean loss,"
+        " with true labels, as in BeGin",
+        choices=("samples", "batch"),
+    )
+
+
+@dataclass(frozen=True)
+class Topology(Anchored):
+    """Options of TWP."""
+
+    strength: float = option(10000.0, "weight of the penalty", low=0)
+    samples: int = option(10000, "samples of a task, drawn at random, from which importance is taken", low=1)
+    loss: float = option(1.0, "share of the importance for the loss", low=0)
+    topology: float = option(1.0, "share of the importance for the attention between neighbours", low=0)
+
+
+@dataclass(frozen=True)
+class GradientMemory(Train):
+    """Options of GEM."""
+
+    memory_per_task: int = option(100, "samples that are kept of each task", low=1)
+    margin: float = option(0.5, "how far a turned step leans towards the memory", whose="Lopez-Paz 2017", low=0)
+
+
+@dataclass(frozen=True)
+class NodeReplay(Train):
+    """Options of ER-GNN."""
+
+    budget: int = option(10, "nodes that are kept of each class", low=1)
+    sampler: str = option(
+        "CM",
+        "CM: those with the fewest nodes of other classes near; MF: those nearest to the mean of the class; random",
+        whose="Zhou and Cao 2021",
+        choices=("CM", "MF", "random"),
+    )
+    by: str = option(
+        "hidden", "where nodes lie: in what the last layer sees, or in their features", choices=("hidden", "features")
+    )
+    distance: float = option(0.5, "of CM: what is near", low=0)
+    beta: str = option(
+        "paper",
+        "weights of the losses on new and kept nodes, of n and m: paper, m / (n + m) and n / (n + m); share, the other"
+        " way round, so that a small memory does nothing on a large task; none, 1 and 1",
+        whose="Zhou and Cao 2021",
+        choices=("paper", "share", "none"),
+    )
 
 
 @dataclass(frozen=True)

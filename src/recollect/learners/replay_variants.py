@@ -102,6 +102,7 @@ class AGEM(ReplayLearner):
 
     def end_task(self) -> None:
         """What is in memory now is of an earlier task."""
+        super().end_task()
         self.tasks_over += 1
 
     def state(self) -> State:
