@@ -118,7 +118,7 @@ class EWC(AnchoredLearner):
         if self.options.fisher == "samples":
             return super().importance()
         y = devices.to_tensor(self.recent.y, self.device)
-        return self.squares(self.cross_entropy(self.network(self.inputs.tensor(self.recent.x)), y))
+        return self.squares(self.loss(self.network(self.inputs.tensor(self.recent.x)), y))
 
     def importance_of(self, x: Tensor, label: float) -> list[Tensor]:
         """The squared gradient of the log-likelihood, its mean over the labels that the network gives."""

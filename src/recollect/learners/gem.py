@@ -51,7 +51,7 @@ class GEM(Finetune):
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):
             earlier = [self._flat(self._memory_loss(memory)) for memory in self.memories[:-1] if len(memory)]
-            own = self._flat(self.cross_entropy(self.network(self.inputs.training(batch.x)), y))
+            own = self._flat(self.loss(self.network(self.inputs.training(batch.x)), y))
             if earlier:
                 own = turned(own, torch.stack(earlier), self.options.margin)
             self.optimiser.apply(self._shaped(own))
@@ -60,7 +60,7 @@ class GEM(Finetune):
 
     def _memory_loss(self, memory: Reservoir) -> Tensor:
         y = devices.to_tensor(memory.y, self.device)
-        return self.cross_entropy(self.network(self.inputs.training(memory.x)), y)
+        return self.loss(self.network(self.inputs.training(memory.x)), y)
 
     def _flat(self, loss: Tensor) -> Tensor:
         parameters = self.optimiser.parameters

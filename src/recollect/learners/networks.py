@@ -156,7 +156,7 @@ def _graph_maker(kind: str, options: Network, setting: Setting) -> Callable[[], 
         )
     from recollect.learners.graphs.networks import GraphNetwork
 
-    return lambda: GraphNetwork(kind, setting.n_features, hidden_of(options, setting), setting.n_classes)
+    return lambda: GraphNetwork(kind, setting.n_features, hidden_of(options, setting), setting.n_outputs)
 
 
 def _on_graph(network: Any) -> Any:

@@ -54,9 +54,9 @@ class ERGNN(Finetune):
             count, kept = len(y), len(self.memory)
             x = np.concatenate((batch.x, self.memory.x)) if kept else batch.x
             logits = self.network(self.inputs.training(x))
-            loss = self.cross_entropy(logits[:count], y)
+            loss = self.loss(logits[:count], y)
             if kept:
-                old = self.cross_entropy(logits[count:], devices.to_tensor(self.memory.y, self.device))
+                old = self.loss(logits[count:], devices.to_tensor(self.memory.y, self.device))
                 new_share, old_share = shares(self.options.beta, count, kept)
                 loss = new_share * loss + old_share * old
             self.step(loss)

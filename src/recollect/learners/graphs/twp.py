@@ -28,7 +28,7 @@ class TWP(AnchoredLearner):
         table = hidden(seen.graph) if hidden is not None else self.network.encode(seen.graph)  # type: ignore[operator]
         source, target = seen.graph.edge_index
         attention = torch.linalg.vector_norm((table[target] * torch.tanh(table[source])).sum(1))
-        by_loss = self.squares(self.cross_entropy(self.network(seen), y))
+        by_loss = self.squares(self.loss(self.network(seen), y))
         by_shape = self.squares(attention)
         shape = torch._foreach_mul(by_shape, self.options.topology)
         return list(torch._foreach_add(torch._foreach_mul(by_loss, self.options.loss), shape))
