@@ -148,4 +148,18 @@ READ = (
         "forgetting.relative",
         "From its page; the source was not read.",
     ),
+    Read("LibContinual", "a399ed4", "compute_frgt", "forgetting.libcontinual", "0 for fewer than three tasks."),
+    Read("LibContinual", "a399ed4", "compute_bwt", "bwt.libcontinual", "0 for fewer than three tasks."),
+    Read("Continual World", "73f63bb", "calculate_forgetting_individual", "forgetting.continual_world"),
+    Read("Continual World", "73f63bb", "calculate_forward_transfer", "fwt.continual_world"),
+    Read(
+        "COOM",
+        "7929801",
+        "calculate_transfer",
+        "fwt.continual_world",
+        "Areas are means over the seeds. Its `calculate_forgetting` leaves the newest task out and divides by T - 1.",
+    ),
+    Read("ZSCL", "b96e714", "Transfer (results.ipynb)", "fwt.zscl"),
+    Read("ZSCL", "b96e714", "Avg (results.ipynb)", "acc.all_cells"),
+    Read("CapyMOA", "0.15.1", "accuracy_all_avg", "acc.all_cells", "Run: the remark above has the difference."),
 )

@@ -17,7 +17,8 @@ Each function is the peer's own code, run in the peer's environment on {result["
 of {first} to {last} tasks with test sets of unequal size. An id of ours is named when it gives the same
 number, to {result["tolerance"]:g}, on every one of them; *difference* is the largest found.
 *Curve*: where the function also gives a value after each task, whether that curve agrees wherever ours is
-defined. *One task*: what it gives or raises for a single task, where our id is undefined.""",
+defined. *One task*: what it gives or raises for a single task, where our id is undefined. The cards name a tool as one
+that prints an id if its function gives it and its own loop calls the function so: Mammoth's loop does not.""",
         table(findings),
         "## Remarks",
         "Where no id is named, the formula of the remark was computed beside the peer's number.",
@@ -28,6 +29,9 @@ float32, no number can agree to this tolerance.""",
         "## Read, not run",
         "Formulas read in the source, at the commit named, or on the peer's page.",
         read_table(result["read"]),
+        """\
+SAPT's forward transfer is `fwt.single` by its definition; its code is said to have 50.94 written in where the scores of
+single-task models belong. That line was not found in the snapshot read (52a52b9), so no card names it.""",
         "## Time",
         f"""\
 For functions that take a matrix: the peer's, called for each matrix of {last} tasks, over ours on all of them

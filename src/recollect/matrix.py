@@ -32,7 +32,19 @@ __all__ = ["Array", "Orientation", "ScoreMatrix", "Unit", "as_scores"]
 
 Orientation = Literal["auto", "time_rows"]
 
-_COMPANIONS = ("b", "joint", "restricted", "masked", "asked", "pooled")
+_COMPANIONS = (
+    "b",
+    "joint",
+    "restricted",
+    "masked",
+    "asked",
+    "pooled",
+    "probe",
+    "single",
+    "single_auc",
+    "online",
+    "near_future",
+)
 
 
 class ScoreMatrix:
@@ -56,6 +68,13 @@ class ScoreMatrix:
     pooled : array-like of shape (..., S), optional
         The score over all test samples of the tasks seen so far, where it was measured and not made from R.
         Where `restricted` is given it holds them already.
+    probe : array-like of shape (..., S, T), optional
+        The scores of a linear classifier refitted on each task's training samples, with the features of the row.
+    single, single_auc : array-like of shape (..., T), optional
+        The scores of models trained on one task alone: at the end, and the mean over their training.
+    online, near_future : array-like of shape (..., S), optional
+        The test-then-train score over the samples between the row before and this one; the same on samples a delay
+        ahead of training.
     correct : array-like of shape (..., S, T), optional
         Counts of right answers; with `n_samples` they define R exactly, and R may be None.
     n_classes, n_samples : array-like of shape (T,), optional
@@ -101,6 +120,11 @@ class ScoreMatrix:
         masked: ArrayLike | None = None,
         asked: ArrayLike | None = None,
         pooled: ArrayLike | None = None,
+        probe: ArrayLike | None = None,
+        single: ArrayLike | None = None,
+        single_auc: ArrayLike | None = None,
+        online: ArrayLike | None = None,
+        near_future: ArrayLike | None = None,
         correct: ArrayLike | None = None,
         n_classes: ArrayLike | None = None,
         n_samples: ArrayLike | None = None,
@@ -137,6 +161,11 @@ class ScoreMatrix:
             ("masked", masked, (S, T)),
             ("asked", asked, (S, T)),
             ("pooled", pooled, (S,)),
+            ("probe", probe, (S, T)),
+            ("single", single, (T,)),
+            ("single_auc", single_auc, (T,)),
+            ("online", online, (S,)),
+            ("near_future", near_future, (S,)),
         ):
             if values is not None:
                 given[name] = self._broadcast(as_numbers(values, name), tail, name)
@@ -153,7 +182,8 @@ class ScoreMatrix:
             values.setflags(write=False)
         self.R: Array = given["R"]
         companions = [given.get(name) for name in _COMPANIONS]
-        self.b, self.joint, self.restricted, self.masked, self.asked, self.pooled = companions
+        self.b, self.joint, self.restricted, self.masked, self.asked, self.pooled = companions[:6]
+        self.probe, self.single, self.single_auc, self.online, self.near_future = companions[6:]
         self.correct = None if counts is None else self._broadcast(counts, (S, T), "correct")
 
         self.n_classes = whole_numbers(n_classes, T, "n_classes", least=0)
@@ -163,6 +193,7 @@ class ScoreMatrix:
         if self.steps is not None and (np.diff(self.steps) < 0).any():
             raise UsageError("steps must not decrease: rows are in the order of time.")
         doubts = self._judge_orientation() if orientation == "auto" else []
+        self._check_counts()
         self._check_restricted()
         self._check_order()
         if names is not None and len(names) != T:
@@ -310,6 +341,29 @@ class ScoreMatrix:
             raise UsageError(f"R looks transposed: {why}. Rows are time and columns are tasks. {SAY_ROWS}")
         said = doubt(self.R, self.higher_is_better)
         return [] if said is None else [said]
+
+    def _check_counts(self) -> None:
+        """Counts of right answers lie between 0 and n, and give the scores, which may be rounded."""
+        if self.correct is None or self.n_samples is None:
+            return
+        n = self.n_samples[..., None, :].astype(np.float64)
+        wrong = np.argwhere((self.correct < 0) | (self.correct > n))
+        if wrong.size:
+            cell = tuple(wrong[0])
+            of = np.broadcast_to(n, self.correct.shape)[cell]
+            raise UsageError(
+                f"correct must lie between 0 and n_samples: row {cell[-2]}, task {cell[-1]} says"
+                f" {self.correct[cell]:g} of {of:g}."
+            )
+        # A score of three printed digits, or half a count where that is less: more is another score.
+        apart = np.argwhere(np.abs(self.correct / n - self.R) > np.minimum(0.5 / n, 5e-4) + 1e-9)
+        if apart.size:
+            cell = tuple(apart[0])
+            counted = (self.correct / n)[cell]
+            raise UsageError(
+                f"correct and R contradict each other: row {cell[-2]}, task {cell[-1]} counts {counted:.6g}, and R says"
+                f" {self.R[cell]:.6g}. Give one of them, or counts and scores of one evaluation."
+            )
 
     def _check_restricted(self) -> None:
         if self.restricted is None:

@@ -121,7 +121,7 @@ def test_check_fails_where_it_cannot_tell(recollect: Command, r1: Path) -> None:
 
 def test_metrics_lists_and_shows(recollect: Command) -> None:
     assert "forgetting.raptormai" in recollect("metrics").out
-    assert len(recollect("metrics", "forgetting").out.splitlines()) == 10
+    assert len(recollect("metrics", "forgetting").out.splitlines()) == 12
     page = recollect("metrics", "forgetting.af").out
     assert "alias of forgetting.chaudhry2018" in page
     assert r"\max_{j\le l<k}" in page

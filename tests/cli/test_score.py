@@ -21,7 +21,7 @@ def test_golden_values_as_json(recollect: Command, r1: Path) -> None:
     assert values["forgetting.chaudhry2018"] == pytest.approx(0.183333, abs=1e-6)
     assert values["forgetting.pyclad_code"] == pytest.approx(0.0125)
     assert values["acc.average"] == pytest.approx(0.6125)
-    assert len(values) == 10
+    assert len(values) == 12
 
 
 def test_json_has_what_a_program_needs(recollect: Command, r1: Path) -> None:

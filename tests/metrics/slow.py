@@ -243,6 +243,72 @@ def split_chance(R, k, n_classes):
     )
 
 
+def acc_all_cells(R, k):
+    return mean(R[i][j] for i in range(k + 1) for j in range(k + 1))
+
+
+def fwt_zscl(R, k):
+    return mean(mean(R[i][j] for i in range(j)) for j in range(1, k + 1))
+
+
+def fwt_single(R, k, single):
+    return mean(R[j][j] - single[j] for j in range(k + 1))
+
+
+def fwt_continual_world(R, k, single_auc):
+    """One evaluation in each block: the area is the score itself."""
+    return mean((R[j][j] - single_auc[j]) / (1 - single_auc[j]) for j in range(k + 1))
+
+
+def forgetting_continual_world(R, k):
+    return None if k == 0 else mean(R[j][j] - R[k][j] for j in range(k + 1))
+
+
+def forgetting_libcontinual(R, k):
+    return None if k < 2 else sum(R[j][j] - R[k][j] for j in range(k - 1)) / k
+
+
+def bwt_libcontinual(R, k):
+    if k < 2:
+        return None
+    return sum(R[i][j] - R[j][j] for i in range(k + 1) for j in range(i - 1)) / (k * (k + 1) / 2)
+
+
+def anytime_online(R, k, online):
+    return mean(online[: k + 1])
+
+
+def anytime_near_future(R, k, near_future):
+    return mean(near_future[: k + 1])
+
+
+def plasticity_slope(R, k):
+    if k == 0:
+        return None
+    middle = k / 2
+    return sum((j - middle) * R[j][j] for j in range(k + 1)) / sum((j - middle) ** 2 for j in range(k + 1))
+
+
+def probe_forgetting(R, k, probe):
+    return forgetting_chaudhry2018(probe, k)
+
+
+def probe_average(R, k, probe):
+    return acc_average(probe, k)
+
+
+def held_out_delta(R, k, b, held):
+    return mean(R[k][h] - b[h] for h in held)
+
+
+def held_out_relative(R, k, b, held):
+    return mean((b[h] - R[k][h]) / abs(b[h]) for h in held)
+
+
+def held_out_ratio(R, k, b, held):
+    return mean(R[k][h] / b[h] for h in held)
+
+
 _FAMILIES = (
     "acc",
     "forgetting",
@@ -255,13 +321,20 @@ _FAMILIES = (
     "uraf",
     "anytime",
     "split",
+    "plasticity",
+    "probe",
+    "held",
 )
 
 
 def definitions():
     """Every loop by the id it stands for."""
     names = [name for name in globals() if name.split("_")[0] in _FAMILIES]
-    return {name.replace("_", ".", 1): globals()[name] for name in names}
+    ids = (
+        name.replace("held_out_", "held_out.") if name.startswith("held") else name.replace("_", ".", 1)
+        for name in names
+    )
+    return {id: globals()[name] for id, name in zip(ids, names, strict=True)}
 
 
 def curve(id, R, **inputs):

@@ -7,7 +7,8 @@ import pytest
 
 import recollect as rc
 from recollect.errors import UsageError
-from tests.metrics.samples import B1, IDS, J1, R1
+from recollect.metrics import registry
+from tests.metrics.samples import B1, J1, R1
 
 MATRIX = rc.ScoreMatrix(R1, b=B1, joint=J1, n_classes=[2] * 4)
 
@@ -18,13 +19,13 @@ def found(value, matrix=MATRIX, **options):
 
 def test_dialects_of_a_family():
     outcomes = rc.dialects(MATRIX, "forgetting")
-    assert [o.id for o in outcomes] == [id for id in IDS if id.startswith("forgetting.")]
+    assert [o.id for o in outcomes] == [id for id in registry.all_ids() if id.startswith("forgetting.")]
     assert {o.id: round(float(o.value), 6) for o in outcomes}["forgetting.pycil"] == 0.2
 
 
 def test_dialects_of_all_say_why_one_has_no_value():
     reasons = {o.id: o.reason for o in rc.dialects(rc.ScoreMatrix(R1))}
-    assert set(reasons) == set(IDS)
+    assert set(reasons) == set(registry.all_ids())
     assert reasons["acc.average"] is None
     assert reasons["intransigence.begin"].startswith("needs joint")
 

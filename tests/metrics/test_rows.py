@@ -8,7 +8,7 @@ import pytest
 import recollect as rc
 from recollect.errors import UsageError
 from recollect.metrics import registry
-from tests.metrics import slow_rows
+from tests.metrics import slow, slow_rows
 from tests.metrics.samples import IDS, SCORES, inputs_of
 
 AGAIN = [[0.9, 0.1], [0.4, 0.9], [0.9, 0.3]]  # a, b, a
@@ -101,7 +101,7 @@ def test_held_out_columns_are_in_no_other_family(id):
     plain = rc.score(rc.ScoreMatrix(**inputs), id, curve=True)
     for place in (0, 2, 4):
         wider = dict(inputs)
-        for name in ("R", "masked", "asked", "b"):
+        for name in ("R", "masked", "asked", "b", "probe", "single", "single_auc"):
             wider[name] = np.insert(inputs[name], place, 0.987, axis=-1)
         wider["joint"] = np.insert(np.insert(inputs["joint"], place, 0.5, axis=-1), place, 0.5, axis=-2)
         A = inputs["restricted"]
@@ -114,11 +114,44 @@ def test_held_out_columns_are_in_no_other_family(id):
         learned_at.insert(place, "held out")
         matrix = rc.ScoreMatrix(**wider, learned_at=learned_at, orientation="time_rows")
         got = rc.score(matrix, id, curve=True)
-        if id.startswith("held_out."):
-            assert np.isfinite(rc.score(matrix, id)).all()
-            continue
-        np.testing.assert_array_equal(np.delete(got, place, axis=-1), plain)
+        np.testing.assert_allclose(np.delete(got, place, axis=-1), plain, rtol=1e-13, atol=1e-15)
         assert np.isnan(got[:, place]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_held_out_columns_equal_the_loops(seed):
+    """Three columns of which one or two are held out, at every row."""
+    rng = np.random.default_rng(seed)
+    R, b = rng.uniform(0.1, 1, (2, 4, 3)), rng.uniform(0.1, 1, (2, 3))
+    learned_at = [[0, 2, "held out"], ["held out", 1, "held out"], [0, "held out", 3]][seed % 3]
+    held = [j for j, row in enumerate(learned_at) if row == "held out"]
+    matrix = rc.ScoreMatrix(R, b=b, learned_at=learned_at, orientation="time_rows")
+    for id, loop in slow.definitions().items():
+        if not id.startswith("held_out."):
+            continue
+        got = rc.metrics.over_rows(matrix, id)
+        for run in range(2):
+            expected = [loop(R[run].tolist(), k, b[run].tolist(), held) for k in range(4)]
+            np.testing.assert_allclose(got[run], expected, rtol=1e-12)
+
+
+def test_held_out_says_what_it_lacks():
+    plain = rc.ScoreMatrix([[0.5, 0.4], [0.6, 0.3]], b=[0.5, 0.5])
+    assert rc.score(plain, "held_out.delta").reason.startswith("no task is held out")
+    without_base = rc.ScoreMatrix([[0.5, 0.4], [0.6, 0.3]], learned_at=[1, "held out"])
+    assert rc.score(without_base, "held_out.delta").reason.startswith("needs b, ")
+    nothing_before = rc.ScoreMatrix([[0.5, 0.4], [0.6, 0.3]], b=[0.1, 0.0], learned_at=[1, "held out"])
+    assert np.isnan(rc.score(nothing_before, "held_out.ratio"))
+    assert rc.score(nothing_before, "held_out.delta") == pytest.approx(0.3)
+
+
+def test_a_lower_is_better_column_that_rose_is_a_loss():
+    """Perplexity from 10 to 12: relative .2, delta -2 in the direction of better."""
+    R, b = [[9.0, 11.0], [8.0, 12.0]], [9.0, 10.0]
+    matrix = rc.ScoreMatrix(R, b=b, learned_at=[1, "held out"], higher_is_better=False)
+    assert rc.score(matrix, "held_out.relative") == pytest.approx(0.2)
+    assert rc.score(matrix, "held_out.delta") == pytest.approx(-2)
+    assert rc.score(matrix, "held_out.ratio") == pytest.approx(1.2)
 
 
 def test_only_held_out_columns_leave_the_other_families_undefined():
@@ -172,6 +205,8 @@ def test_read_cells_matter_whatever_the_rows(id):
         own[-1] = True
         inputs = {"R": rng.uniform(0.1, 1, (S, T)), "b": rng.random(T), "joint": rng.random((T, T))}
         inputs |= {"n_classes": [2] * T, "n_samples": [9] * T, "steps": np.arange(S) * 3 + 3}
+        inputs |= {"single": rng.random(T), "single_auc": rng.random(T) * 0.9, "probe": rng.random((S, T))}
+        inputs |= {"online": rng.random(S), "near_future": rng.random(S)}
         inputs["asked"] = np.maximum(inputs["R"], rng.random((S, T)))
         inputs["masked"] = np.maximum(inputs["asked"], rng.random((S, T)))
         plan = {"learned_at": first, "planned": own, "orientation": "time_rows"}

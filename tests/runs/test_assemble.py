@@ -35,7 +35,8 @@ def test_sizes_may_come_with_the_rows():
 
 
 def test_counts_out_of_changing_sizes_are_kept_as_scores_only():
-    matrix = run([Row(0, correct=(5,), n=(10,)), Row(1, correct=(2, 3), n=(8, 4))]).matrix
+    tasks = (Task("a"), Task("b"))
+    matrix = run([Row(0, correct=(5,), n=(10,)), Row(1, correct=(2, 3), n=(8, 4))], tasks).matrix
     assert_array_equal(matrix.R, [[0.5, NAN], [0.25, 0.75]])
     assert matrix.correct is None
 

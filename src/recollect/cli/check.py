@@ -45,7 +45,8 @@ def check(
 
 def _bound(text: str, side: Literal["max", "min"]) -> Bound:
     name, _, value = text.partition("=")
-    metric: Metric = registry.get(name.strip())
+    metric: Metric = registry.get(name)
+    options.say_alias(name.strip())
     try:
         return Bound(metric, side, float(value))
     except ValueError:

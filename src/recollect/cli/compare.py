@@ -47,6 +47,8 @@ def compare(
     """
     format = output.one_format(json=as_json, csv=as_csv, md=as_md, latex=as_latex)
     asked = registry.get(metric) if metric else None
+    if metric:
+        options.say_alias(metric)
     groups = inputs.groups(paths)
     made = compare_groups(
         groups,

@@ -24,9 +24,9 @@ def metrics(
     cards = [m.card for m in registry.resolve(name or "all")]
     if as_json:
         output.show_json([as_dict(card) for card in cards])
-    elif name and len(cards) == 1 and name not in registry.FAMILIES:
-        if name in ALIASES:
-            print(f"{name} is an alias of {cards[0].id}.\n")
+    elif name and len(cards) == 1 and registry.stands_for(name) not in registry.FAMILIES:
+        if (said := registry.alias_note(name)) is not None:
+            print(f"{said}.\n")
         print(page(cards[0]))
     else:
         rows = tuple((card.id, "up" if card.better == "higher" else "down", card.summary) for card in cards)

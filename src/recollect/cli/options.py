@@ -198,7 +198,15 @@ def under(target: str, runs: Sequence[Run]) -> list[Run]:
 def chosen_metrics(names: Sequence[str] | None, groups: Sequence[Group] = ()) -> list[Metric]:
     """Resolve `-m` options, each metric once, in order; without any, what the runs' field reports."""
     wanted = {m.card.id: m for name in names or focus_of(groups).shown for m in registry.resolve(name)}
+    for name in names or ():
+        say_alias(name)
     return list(wanted.values())
+
+
+def say_alias(name: str) -> None:
+    """Say which id a typed name stands for, beside the answer and not in it."""
+    if (said := registry.alias_note(name)) is not None:
+        print(f"{said}.", file=sys.stderr)
 
 
 def read_reference(name: str) -> Any:

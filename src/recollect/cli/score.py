@@ -56,7 +56,8 @@ def score(
         output.show(_table(kept, curve, common_words([words_for(group) for group in groups])), format)
     if format == "text":
         _explain(lines)
-    _refuse_missing(lines, asked={registry.get(m).card.id for m in metric or () if "." in m})
+    meant = {registry.stands_for(name) for name in metric or ()}
+    _refuse_missing(lines, asked=meant & set(registry.all_ids()))
 
 
 def _table(lines: list[Line], curve: bool, words: Words) -> Table:

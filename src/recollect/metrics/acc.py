@@ -211,6 +211,29 @@ def worst_case(s: Sweep) -> Array:
     return newest / k + (1 - 1 / k) * others
 
 
+@metric(
+    latex=r"\frac{1}{(k+1)^2}\sum_{i\le k}\sum_{j\le k}R_{ij}",
+    source="Zheng et al. 2023 (ZSCL), Avg",
+    reads=Cells.ALL_CELLS,
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    undefined="no task has been learned yet",
+    printed_by=("CapyMOA", "ZSCL"),
+)
+def all_cells(s: Sweep) -> Array:
+    """Mean of all cells, those of tasks not learned yet too (Avg).
+
+    >>> round(all_cells([[.8, .1], [.6, .9]]), 6)
+    0.6
+
+    See Also
+    --------
+    continual_average : tasks that had been learned alone.
+    """
+    return s.each_row(lambda r: s.R[: r + 1, : s.seen[r]].sum((0, 1)) / (s.seen[r] * (r + 1) or np.nan))
+
+
 def _n_after(s: Sweep) -> Array:
     """Count the tasks that have an evaluation after learning, at each end-of-task row; NaN where none has."""
     return counts_or_nan(s.after_learning[s.ends].sum(1))

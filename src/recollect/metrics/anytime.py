@@ -104,6 +104,55 @@ def windowed_plasticity(s: Sweep, window: int = 10) -> Array:
     return _windowed(s, window, np.minimum)
 
 
+@metric(
+    latex=r"\frac{1}{n_S}\sum_{s}\left(n_s-n_{s-1}\right)o_s",
+    source="Gama et al. 2013 (prequential); Cai et al. 2021 (online accuracy)",
+    reads=Cells.NOTHING,
+    needs=("online",),
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    undefined="no samples had been seen yet",
+)
+def online(s: Sweep) -> Array:
+    """Test-then-train score over the stream: every sample is answered before it is learned from.
+
+    ``o_s`` is the score over the samples between two rows; rows weigh as the samples that led to them, or alike
+    where `steps` are not known.
+
+    >>> online([[.2, 0], [.8, .9]], online=[.4, .6], steps=[30, 40])
+    0.45
+    """
+    return _over_samples(s, "online")
+
+
+@metric(
+    latex=r"\frac{1}{n_S}\sum_{s}\left(n_s-n_{s-1}\right)f_s",
+    source="Hammoud et al. 2023 (near-future accuracy)",
+    reads=Cells.NOTHING,
+    needs=("near_future",),
+    better="higher",
+    kind="level",
+    bounds=(0, 1),
+    undefined="no samples had been seen yet",
+)
+def near_future(s: Sweep) -> Array:
+    """As `online`, on samples a delay ahead of training: labels that merely repeat do not help.
+
+    >>> near_future([[.2, 0], [.8, .9]], near_future=[.4, .6], steps=[30, 40])
+    0.45
+    """
+    return _over_samples(s, "near_future")
+
+
+def _over_samples(s: Sweep, name: str) -> Array:
+    """Mean over rows of a value between rows, weighed by the samples that led to each where they are known."""
+    rows = s.need(name)[s.row_index]
+    steps = s.need("steps") if s.matrix.steps is not None else np.arange(1.0, len(rows) + 1)
+    area: Array = running_sum(rows * np.diff(steps, prepend=0.0)[:, None])[s.ends] / counts_or_nan(steps[s.ends])
+    return area
+
+
 def _windowed(s: Sweep, window: int, better: np.ufunc) -> Array:
     """Mean over tasks of the largest change between two evaluations fewer than `window` apart.
 

@@ -135,6 +135,29 @@ def remembering(s: Sweep) -> Array:
     return 1 - np.abs(np.minimum(diazrodriguez2018.formula(s), 0))
 
 
+@metric(
+    latex=r"\frac{2}{k(k+1)}\sum_{i\le k}\sum_{j<i-1}\left(R_{ij}-R_{jj}\right)",
+    source="LibContinual's code (compute_bwt)",
+    reads=Cells.SINCE_LEARNED_BUT_LAST,
+    better="higher",
+    kind="difference",
+    undefined="leaves the task learned just before out, and needs one before that: there is none yet",
+    printed_by=("LibContinual",),
+)
+def libcontinual(s: Sweep) -> Array:
+    """As `diazrodriguez2018`, without the diagonal next to the main one, and still divided by all pairs.
+
+    >>> round(libcontinual([[.8, 0, 0], [.7, .9, 0], [.6, .5, .9]]), 6)
+    -0.066667
+
+    See Also
+    --------
+    diazrodriguez2018 : with every pair.
+    """
+    pairs = np.where(s.n_before > 1, _pairs(np.nan_to_num(s.n_before)), np.nan)
+    return -running_sum(s.since_own_but_last) / pairs
+
+
 def _pairs(terms: Array) -> Array:
     """How many (row, earlier task) terms there have been up to each row; NaN where none."""
     return counts_or_nan(np.cumsum(terms))

@@ -151,6 +151,23 @@ ALIASES = {
     "acc.aia": "acc.incremental",
     "acc.ca": "acc.continual_average",
     "forgetting.af": "forgetting.chaudhry2018",
+    # What people type, in any case of letters.
+    "AA": "acc.average",
+    "ACC": "acc.average",
+    "AP": "acc.average",
+    "Last": "acc.average",
+    "MFN": "acc.average",
+    "AIA": "acc.incremental",
+    "MAA": "acc.incremental",
+    "A-bar": "acc.incremental",
+    "LA": "acc.learning",
+    "MFT": "acc.learning",
+    "CA": "acc.continual_average",
+    "AF": "forgetting.chaudhry2018",
+    "FM": "forgetting.chaudhry2018",
+    "INT": "intransigence.begin",
+    "RAA": "raa.michel2023",
+    "RAF": "raf.michel2023",
 }
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import UsageError
 from recollect.metrics.rows import Tasks
 from recollect.metrics.sweep import Sweep
 
@@ -81,6 +82,26 @@ def _since_learned(s: Sweep, r: int) -> Mask:
     return mask
 
 
+def _but_last(s: Sweep, r: int) -> Tasks:
+    """The tasks of `before`, but for the one learned last."""
+    return np.arange(s.T)[s.before[r]][:-1]
+
+
+def _own_and_now_but_last(s: Sweep, r: int) -> Mask:
+    return _own(s, _but_last(s, r)) | _now(s, r, _but_last(s, r))
+
+
+def _since_learned_but_last(s: Sweep, r: int) -> Mask:
+    mask = _nothing(s)
+    for row in range(r + 1):
+        mask |= _own_and_now_but_last(s, row)
+    return mask
+
+
+def _all_cells(s: Sweep, r: int) -> Mask:
+    return _upto(s, r) & (np.arange(s.T) < s.seen[r])
+
+
 def _own_and_now(s: Sweep, r: int) -> Mask:
     return _own(s, s.before[r]) | _now(s, r, s.before[r])
 
@@ -126,6 +147,39 @@ def _every_row(s: Sweep, r: int) -> Mask:
     return s.begun & _rows_upto(s, r)
 
 
+def _own_block(s: Sweep, r: int) -> Mask:
+    mask = np.zeros((len(s.all_rows), s.T), bool)
+    if (s.own >= 0).all():
+        for j in range(s.seen[r]):
+            mask[s.blocks()[j], j] = True
+    return mask
+
+
+def _block_ends(s: Sweep, r: int, last: int = 5) -> Mask:
+    mask = np.zeros((len(s.all_rows), s.T), bool)
+    if r > 0 and (s.own >= 0).all():
+        now = slice(s.ends[r - 1] + 1, s.ends[r] + 1)
+        for j in range(s.seen[r]):
+            mask[block_end(s.blocks()[j], last), j] = True
+            mask[block_end(now, last), j] = True
+    return mask
+
+
+def block_end(rows: slice, last: int) -> slice:
+    """The last rows of a block.
+
+    >>> block_end(slice(0, 8), 5), block_end(slice(6, 8), 5)
+    (slice(3, 8, None), slice(6, 8, None))
+    """
+    return slice(max(rows.start, rows.stop - last), rows.stop)
+
+
+def check_last(last: int) -> None:
+    """Refuse a number of evaluations that is none."""
+    if isinstance(last, bool) or not isinstance(last, int | np.integer) or last < 1:
+        raise UsageError(f"last must be a whole number of evaluations, at least 1; got {last!r}.")
+
+
 class Cells(Enum):
     """Named sets of cells, as a function of the row at which the value is wanted."""
 
@@ -141,6 +195,12 @@ class Cells(Enum):
     SUPERDIAGONAL = "each task's cell in the row before it is learned"
     AFTER_LEARNING = "every evaluation of a task after the one right after it was learned"
     WORST_CASE = "every evaluation of a task after the one right after it was learned, and the newest task's cell"
+    OWN_AND_NOW_BUT_LAST = "as the diagonal and the row's cells, without the task learned just before"
+    SINCE_LEARNED_BUT_LAST = "the diagonal and what is below it, without the diagonal next to it"
+    ALL_CELLS = "all rows, in the columns of the tasks seen so far, before they were learned too"
+    OWN_BLOCK = "the evaluations of each task while it was being learned"
+    BLOCK_ENDS = "the last evaluations of each task while it was being learned, and the last ones of the run"
+    NOTHING = "no cell of R"
     HELD_OUT = "the row's cells of the tasks that are never trained on"
     EVERY_ROW = "every evaluation of the tasks seen so far, inside tasks too"
 
@@ -162,11 +222,17 @@ _END_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
     Cells.SQUARE: _square,
     Cells.UPPER: _upper,
     Cells.SUPERDIAGONAL: _superdiagonal,
+    Cells.OWN_AND_NOW_BUT_LAST: _own_and_now_but_last,
+    Cells.SINCE_LEARNED_BUT_LAST: _since_learned_but_last,
+    Cells.ALL_CELLS: _all_cells,
     Cells.HELD_OUT: lambda s, r: _nothing(s),
+    Cells.NOTHING: lambda s, r: _nothing(s),
 }
 
 _ROW_MASKS: dict[Cells, Callable[[Sweep, int], Mask]] = {
     Cells.AFTER_LEARNING: _after_learning,
     Cells.WORST_CASE: _worst_case,
     Cells.EVERY_ROW: _every_row,
+    Cells.OWN_BLOCK: _own_block,
+    Cells.BLOCK_ENDS: _block_ends,
 }

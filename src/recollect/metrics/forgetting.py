@@ -1,4 +1,4 @@
-"""Forgetting: how far the scores on earlier tasks have fallen. Ten definitions go by this one name."""
+"""Forgetting: how far the scores on earlier tasks have fallen. Twelve definitions go by this one name."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics.card import metric
-from recollect.metrics.cells import Cells
-from recollect.metrics.sweep import Sweep
+from recollect.metrics.cells import Cells, block_end, check_last
+from recollect.metrics.sweep import Sweep, Undefined
 
 _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none yet"
 
@@ -107,13 +107,13 @@ def peak_any(s: Sweep) -> Array:
 
 @metric(
     latex=r"\frac{1}{k}\sum_{j<k}\left(\max_{j\le l\le k}R_{lj}-R_{kj}\right)",
-    source="PyCIL and PILOT (Forgetting), Mammoth (forgetting)",
+    source="PyCIL and PILOT (Forgetting)",
     reads=Cells.SINCE_LEARNED,
     better="lower",
     kind="difference",
     bounds=(0, 1),
     undefined=_NO_EARLIER,
-    printed_by=("Mammoth", "PyCIL", "PILOT"),
+    printed_by=("PyCIL", "PILOT"),
 )
 def pycil(s: Sweep) -> Array:
     """Mean drop from each earlier task's best score, the score now included: never negative.
@@ -211,3 +211,60 @@ def relative(s: Sweep) -> Array:
     total[np.isinf(total)] = np.nan
     mean: Array = total / s.n_before
     return mean
+
+
+@metric(
+    latex=r"\frac{1}{k}\sum_{j<k-1}\left(R_{jj}-R_{kj}\right)",
+    source="LibContinual's code (compute_frgt)",
+    reads=Cells.OWN_AND_NOW_BUT_LAST,
+    better="lower",
+    kind="difference",
+    undefined="leaves the task learned just before out, and needs one before that: there is none yet",
+    printed_by=("LibContinual",),
+)
+def libcontinual(s: Sweep) -> Array:
+    """As `first`, without the task learned just before now, and still divided by all earlier tasks.
+
+    >>> round(libcontinual([[.8, 0, 0], [.7, .9, 0], [.6, .5, .9]]), 6)
+    0.1
+
+    See Also
+    --------
+    first : with every earlier task.
+    """
+    return s.since_own_but_last / np.where(s.n_before > 1, s.n_before, np.nan)
+
+
+@metric(
+    latex=r"\frac{1}{k+1}\sum_{j\le k}\left(\overline{R}_{B_jj}-\overline{R}_{B_kj}\right)",
+    source="Wolczyk et al. 2021 (Continual World), forgetting",
+    reads=Cells.BLOCK_ENDS,
+    better="lower",
+    kind="difference",
+    undefined="needs every task with a row of its own, and an earlier task",
+    equals="forgetting.clsurvey when rows are task ends",
+    printed_by=("Continual World",),
+    parameters=("last",),
+)
+def continual_world(s: Sweep, last: int = 5) -> Array:
+    """Mean over tasks of the last 5 evaluations while it was learned minus the last 5 of the run.
+
+    A bar is the mean over the `last` evaluations of a block, ``B_j`` that in which task j was learned; a shorter block
+    gives all it has. The newest task counts with 0. COOM leaves it out and divides by k.
+
+    >>> rows = [[.6, 0], [.8, 0], [.7, .5], [.5, .9]]
+    >>> round(continual_world(rows, learned_at=[1, 3], inside=[1, 0, 1, 0], last=2), 6)
+    0.05
+    """
+    check_last(last)
+    if (s.own < 0).any():
+        raise Undefined(continual_world.card.undefined)
+    own = np.array([s.all_rows[block_end(rows, last), j].mean(0) for j, rows in enumerate(s.blocks())])
+
+    def fallen(r: int) -> Array:
+        first = s.ends[r - 1] + 1 if r else 0
+        now = s.all_rows[block_end(slice(first, s.ends[r] + 1), last), : s.seen[r]].mean(0)
+        total: Array = (own[: s.seen[r]] - now).sum(0)
+        return total
+
+    return s.each_row(fallen) / s.n_upto

@@ -17,6 +17,9 @@ FAMILIES = {
     "raf": "Rescaled average forgetting: corrected for growing difficulty.",
     "uraf": "The same, before it is normalised.",
     "anytime": "Anytime: over every evaluation, inside tasks too.",
+    "held_out": "Held-out tasks: abilities that nobody trains on, against the base row.",
+    "plasticity": "Plasticity: does the learner go on learning new tasks as well as the first ones?",
+    "probe": "Linear probes: what the representation holds, whatever the head does.",
     "split": "Forgetting split exactly: within the task, confused with older tasks, confused with newer ones.",
 }
 
@@ -35,18 +38,40 @@ def families() -> dict[str, list[str]]:
     return {f: [id for id in REGISTRY if id.split(".")[0] == f] for f in FAMILIES}
 
 
+def stands_for(name: str) -> str:
+    """The id or family that a name stands for, as it is written or else in any letters; the name itself if it is none.
+
+    >>> stands_for("af"), stands_for("BWT"), stands_for("ACC"), stands_for("acc"), stands_for("no such")
+    ('forgetting.chaudhry2018', 'bwt', 'acc.average', 'acc', 'no such')
+    """
+    key = name.strip()
+    own = {known: known for known in (*REGISTRY, *FAMILIES, "all")}
+    folded = {alias.casefold(): id for alias, id in ALIASES.items()}
+    ways = ((own, key), (ALIASES, key), (folded, key.casefold()), (own, key.casefold()))
+    return next((names[written] for names, written in ways if written in names), name)
+
+
+def alias_note(name: str) -> str | None:
+    """What a name stands for, to be said beside the number; None of an id.
+
+    >>> alias_note("FM"), alias_note("acc.average")
+    ('FM is an alias of forgetting.chaudhry2018', None)
+    """
+    meant = stands_for(name)
+    return f"{name} is an alias of {meant}" if meant in REGISTRY and meant != name else None
+
+
 def get(name: str) -> Metric:
     """Return the metric of an id or an alias; a family or an unknown name is an error that helps.
 
     >>> get("acc.ca").card.id
     'acc.continual_average'
     """
-    if name in ALIASES:
-        name = ALIASES[name]
-    if name in REGISTRY:
-        return REGISTRY[name]
-    if name in FAMILIES:
-        raise UsageError(f"{name!r} is a family, not a definition: choose one of {', '.join(families()[name])}.")
+    meant = stands_for(name)
+    if meant in REGISTRY:
+        return REGISTRY[meant]
+    if meant in FAMILIES:
+        raise UsageError(f"{name!r} is a family, not a definition: choose one of {', '.join(families()[meant])}.")
     near = nearest(name, [*REGISTRY, *ALIASES, *FAMILIES], cutoff=0.5)
     hint = "" if near is None else f" Did you mean {near}?"
     raise UsageError(f"unknown metric {name!r}.{hint} `recollect metrics` lists them all.")
@@ -55,11 +80,12 @@ def get(name: str) -> Metric:
 def resolve(name: str) -> list[Metric]:
     """Return the metrics of an id, an alias, a family, or ``all``.
 
-    >>> len(resolve("intransigence"))
-    2
+    >>> len(resolve("intransigence")), resolve("FWT") == resolve("fwt")
+    (2, True)
     """
-    if name == "all":
+    meant = stands_for(name)
+    if meant == "all":
         return [REGISTRY[id] for id in all_ids()]
-    if name in FAMILIES:
-        return [REGISTRY[id] for id in families()[name]]
+    if meant in FAMILIES:
+        return [REGISTRY[id] for id in families()[meant]]
     return [get(name)]

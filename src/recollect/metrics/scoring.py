@@ -9,11 +9,12 @@ from itertools import zip_longest
 from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import registry
-from recollect.metrics.card import ALIASES, Metric, spread
+from recollect.metrics.card import Metric, spread
 from recollect.metrics.cells import Cells
 from recollect.metrics.missing import missing_cells
 from recollect.metrics.sweep import Sweep, Undefined
@@ -65,12 +66,13 @@ class Outcome:
 
 
 @overload
-def score(matrix: ScoreMatrix, id: str, curve: Literal[False] = False, **params: Any) -> Score | Array: ...
+def score(matrix: ScoreMatrix | ArrayLike, id: str, curve: Literal[False] = False, **params: Any) -> Score | Array: ...
 @overload
-def score(matrix: ScoreMatrix, id: str, curve: Literal[True], **params: Any) -> Array: ...
-def score(matrix: ScoreMatrix, id: str, curve: bool = False, **params: Any) -> Score | Array:
+def score(matrix: ScoreMatrix | ArrayLike, id: str, curve: Literal[True], **params: Any) -> Array: ...
+def score(matrix: ScoreMatrix | ArrayLike, id: str, curve: bool = False, **params: Any) -> Score | Array:
     """Compute one metric; take what its card needs from the matrix.
 
+    `matrix` may be an array, read as `ScoreMatrix` reads it; `id` may be a name that people type (AA, AF, ...).
     Gives a `Score` (a float with a reason) for one run, an array for several, the curve of length T with
     ``curve=True``. Where the metric cannot be computed the value is NaN.
 
@@ -80,16 +82,18 @@ def score(matrix: ScoreMatrix, id: str, curve: bool = False, **params: Any) -> S
     >>> score(matrix, "raa.michel2023", curve=True)
     array([0.4 , 0.75])
     >>> score(matrix, "fwt.lopezpaz2017").reason
-    "needs b, the untrained learner's scores (--untrained FILE)"
+    "needs b, the untrained learner's scores (--untrained FILE, --base NAME)"
     """
     metric = registry.get(id)
     refuse_unknown(params, [metric])
+    matrix = matrix if isinstance(matrix, ScoreMatrix) else ScoreMatrix(matrix)
     outcome = evaluate(matrix, metric, curve=curve, **params)
     if outcome.curve is not None:
         return outcome.curve
     if matrix.lead:
         return outcome.value
-    notes = (f"{id} is an alias of {outcome.id}", *outcome.notes) if id in ALIASES else outcome.notes
+    said = registry.alias_note(id)
+    notes = outcome.notes if said is None else (said, *outcome.notes)
     return Score.of(float(outcome.value), outcome.id, outcome.reason, notes)
 
 

@@ -29,11 +29,16 @@ class MissingInput(NotComputable):
 
 
 _HOW_TO_GIVE = {
-    "b": "b, the untrained learner's scores (--untrained FILE)",
+    "b": "b, the untrained learner's scores (--untrained FILE, --base NAME)",
     "joint": "joint, the matrix of the learner retrained on everything seen (--joint FILE)",
     "restricted": "restricted, the scores among the classes of tasks <= m",
     "masked": "masked, the scores among each task's own classes (from class scores: Recorder.log_scores)",
     "asked": "asked, the scores among the classes of tasks up to each one (from class scores: Recorder.log_scores)",
+    "probe": "probe, the scores of linear probes on frozen features (`probe: true` in a plan)",
+    "single": "single, the scores of models trained on one task alone",
+    "single_auc": "single_auc, the mean score of single-task models over their training",
+    "online": "online, the test-then-train scores of the stream",
+    "near_future": "near_future, the scores on samples a delay ahead of training",
     "n_classes": "n_classes, the new classes of each task (--classes 10,10,...)",
     "n_samples": "n_samples, the size of each task's test set (--samples 100,100,...)",
     "steps": "steps, the samples seen at each row",
@@ -118,6 +123,23 @@ class Sweep:
             return self.need("joint")
         return self._laid_out("joint_diagonal", np.diagonal(self.matrix.joint, axis1=-2, axis2=-1))
 
+    @cached_property
+    def held(self) -> Array:
+        """The scores of the held-out columns at the rows of R; shape (P, H, N)."""
+        rows = self._turned(self.matrix.R[..., self.matrix.held_out])
+        return rows[self.row_index[self.ends]]
+
+    @cached_property
+    def held_base(self) -> Array:
+        """The base row of the held-out columns; shape (H, N)."""
+        if self.matrix.b is None:
+            raise MissingInput(f"needs {_HOW_TO_GIVE['b']}")
+        return self._turned(self.matrix.b[..., self.matrix.held_out])
+
+    def _turned(self, value: Array) -> Array:
+        laid_out = runs_last(value, len(self.matrix.lead))
+        return laid_out if self.matrix.higher_is_better else -laid_out
+
     def at_ends(self, name: str) -> Array:
         """Return a companion that has rows as R has, at the rows of R; shape (P, T, N)."""
         rows = self.need(name)
@@ -138,11 +160,10 @@ class Sweep:
     def _laid_out(self, name: str, value: Array) -> Array:
         key = f"sweep.{name}"
         if key not in self.matrix.cache:
-            if len(self.columns) < self.matrix.T:
+            if len(self.columns) < self.matrix.T and name not in ("pooled", "online", "near_future"):
                 value = value[..., self.columns]
                 value = value[..., self.columns, :] if name == "joint" else value
-            turned = runs_last(value, len(self.matrix.lead))
-            self.matrix.cache[key] = turned if self.matrix.higher_is_better else -turned
+            self.matrix.cache[key] = self._turned(value)
         array: Array = self.matrix.cache[key]
         return array
 
@@ -203,6 +224,12 @@ class Sweep:
         mean: Array = total / counts_or_nan(np.cumsum(has_any))
         return mean
 
+    def blocks(self) -> list[slice]:
+        """The rows, of all, in which each task was being learned: those after the task before, up to its own."""
+        ends = [self.ends[place] for place in self.own]
+        # Tasks that were learned together have one block.
+        return [slice(max((before for before in ends if before < end), default=-1) + 1, end + 1) for end in ends]
+
     @cached_property
     def diagonal(self) -> Array:
         """Each task's score right after it was learned, NaN where that row was not planned; shape (T, N)."""
@@ -221,6 +248,17 @@ class Sweep:
             drop: Array = np.subtract(self.diagonal[self.before[r]], now, out=scratch[: len(now)])
             total: Array = drop.sum(0)
             return total
+
+        return self.each_row(fallen)
+
+    @cached_property
+    def since_own_but_last(self) -> Array:
+        """The same without the task that was learned last before row r."""
+
+        def fallen(r: int) -> Array:
+            tasks = np.arange(self.T)[self.before[r]][:-1]
+            drop: Array = (self.diagonal[tasks] - self.R[r, tasks]).sum(0)
+            return drop
 
         return self.each_row(fallen)
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from recollect.runs.timeline import Timeline
 
 Array = NDArray[np.float64]
+# The target under which rows keep the scores of linear probes on frozen features.
+PROBE = "probe"
 
 
 def matrix_of(run: Run) -> ScoreMatrix:
@@ -55,6 +57,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         joint=_joint(run, layout),
         restricted=None if masked else _restricted(run, layout, sizes),
         masked=None if masked else _own_classes(run, layout.rows),
+        probe=None if masked else _probe(run, layout.rows),
         pooled=None if masked else _pooled(run, layout.rows),
         correct=correct if exact else None,
         n_classes=_all_or_none([task.n_classes for task in run.tasks]),
@@ -121,8 +124,28 @@ def _cells(run: Run, rows: Sequence[Row | None], masked: bool) -> tuple[Array, A
             "counts must satisfy 0 <= correct <= n with n > 0;"
             f" row {i}, task {j} says {correct[i, j]:g} of {n[i, j]:g}."
         )
+    _refuse_other_sizes(run, n, sizes, counted)
+    given = scores.copy()
     np.divide(correct, n, out=scores, where=counted)
+    apart = np.argwhere(counted & (np.abs(given - scores) > np.minimum(0.5 / n, 5e-4) + 1e-9))
+    if apart.size:
+        i, j = apart[0]
+        raise UsageError(
+            f"counts and scores contradict each other: row {i}, task {j} says {correct[i, j]:g} of {n[i, j]:g} and"
+            f" {given[i, j]:.6g}."
+        )
     return scores, correct, n
+
+
+def _refuse_other_sizes(run: Run, n: Array, sizes: Array, counted: NDArray[np.bool_]) -> None:
+    """A count is of the task's whole test set, unless the plan draws a part of it."""
+    wrong = counted & ((n > sizes) | ((n < sizes) & (run.plan.subsample is None)))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise UsageError(
+            f"counts and test sets contradict each other: row {i}, task {j} counts {n[i, j]:g} answers, and the task"
+            f" has {sizes[j]:g} test samples."
+        )
 
 
 def _block(rows: Sequence[Sequence[float | None] | None], T: int, what: str) -> Array:
@@ -195,6 +218,13 @@ def _own_classes(run: Run, rows: Sequence[Row | None]) -> Array | None:
     if not any(row is not None and row.masked for row in rows):
         return None
     return _cells(run, rows, masked=True)[0]
+
+
+def _probe(run: Run, rows: Sequence[Row | None]) -> Array | None:
+    """The scores of linear probes, where rows hold them."""
+    if not any(row is not None and PROBE in row.scores for row in rows):
+        return None
+    return _block([None if row is None else row.scores.get(PROBE) for row in rows], run.T, PROBE)
 
 
 def _at_task_ends(rows: Array, learned_at: NDArray[Any]) -> Array:

@@ -290,8 +290,10 @@ class Run:
             unit=measure.unit,
             higher_is_better=measure.higher_is_better,
             targets=tuple(others.values()),
-            # The joint learner's scores in a row are of the other target.
-            rows=tuple(replace(row, joint=None, pooled=None) for row in self.rows),
+            # Counts, and the joint learner's scores in a row, are of the other target.
+            rows=tuple(
+                replace(row, joint=None, pooled=None, correct=None, masked=None, restricted=None) for row in self.rows
+            ),
             joint_run=joint.with_metric(metric) if joint is not None and joint.has_target(metric) else None,
         )
 
