@@ -190,3 +190,9 @@ def test_rows_inside_the_last_tasks_with_a_plan_without_ends() -> None:
     planned = run(row(0, end=False), row(2, end=False), plan=Plan(rows=(2,))).timeline
     assert planned.learned_at == (-1, -1, 1)
     assert planned.end_of(2) is None
+
+
+def test_a_first_task_that_ends_with_the_first_row_has_a_row_of_its_own() -> None:
+    time = run(row(0), row(0, end=False), row(1), row(2)).timeline
+    assert time.learned_at[0] == 0
+    assert time.own == (True, True, True)

@@ -39,7 +39,7 @@ class Timeline:
     @property
     def ended(self) -> tuple[int, ...]:
         """The tasks that have a row of their own."""
-        return tuple(task for task in range(len(self.learned_at)) if self.end_of(task) is not None)
+        return tuple(task for task, is_own in enumerate(self.own) if is_own and self.end_of(task) is not None)
 
 
 def timeline_of(run: Run) -> Timeline:
