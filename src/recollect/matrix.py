@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
@@ -208,7 +209,7 @@ class ScoreMatrix:
         """Whether row i follows task i, for every task."""
         return self.S == self.T and bool((self.learned_at == np.arange(self.T)).all() and self.planned.all())
 
-    @property
+    @cached_property
     def held_out(self) -> NDArray[np.bool_]:
         """Whether each column is a task that is never trained on."""
         is_held: NDArray[np.bool_] = self.learned_at == HELD_OUT

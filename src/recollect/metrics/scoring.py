@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal, overload
 
@@ -44,7 +44,7 @@ class Outcome:
     """A metric on a matrix: `value` (...), `curve` (..., T), and for each NaN of `value` a reason.
 
     `missing` tells an input or a cell that was not given from a formula that has no value; `unevaluated`, run by run,
-    whether it was a cell.
+    whether it was a cell. `id` is the metric's, `reason` that of the first run which has one.
     """
 
     metric: Metric
@@ -54,15 +54,12 @@ class Outcome:
     missing: bool
     notes: tuple[str, ...]
     unevaluated: tuple[bool, ...] = ()
+    id: str = field(init=False)
+    reason: str | None = field(init=False)
 
-    @property
-    def id(self) -> str:
-        return self.metric.card.id
-
-    @property
-    def reason(self) -> str | None:
-        """The first run's reason that has one."""
-        return next((r for r in self.reasons if r), None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", self.metric.card.id)
+        object.__setattr__(self, "reason", next((r for r in self.reasons if r), None))
 
 
 @overload

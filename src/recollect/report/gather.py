@@ -51,7 +51,7 @@ def gather(groups: Sequence[Group], *, title: str = "", command: str = "") -> Co
         labels=labels,
         shown_first=_shown_first(streams, labels),
         ranks=ranks,
-        definitions=tuple(registry.get(id).card for id in registry.all_ids() if id in used),
+        definitions=tuple(metric.card for metric in registry.resolve("all") if metric.card.id in used),
         provenance=tuple(provenance),
         refusals=(*refused, *run_refusals(groups)),
         notes=tuple(dict.fromkeys(note for group in groups for run in group.runs for note in run.notes)),

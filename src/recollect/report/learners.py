@@ -114,7 +114,9 @@ class _Batch:
 
     def __init__(self, matrix: ScoreMatrix, groups: int, words: Words, unscored: Mapping[str, str]) -> None:
         self._matrix, self._groups = matrix, groups
-        self._outcomes = [evaluate(matrix, registry.get(id), curve=id in CURVES) for id in registry.all_ids()]
+        self._outcomes = [
+            evaluate(matrix, metric, curve=metric.card.id in CURVES) for metric in registry.resolve("all")
+        ]
         self._curves = {made.id: made.curve for made in self._outcomes if made.curve is not None}
         self._values = self._apart(np.stack([made.value for made in self._outcomes], axis=-1))
         self.numbers = self._numbers(words, unscored)

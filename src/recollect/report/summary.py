@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,10 @@ class Line:
     reason: str | None
     missing: bool
     notes: tuple[str, ...]
+    id: str = field(init=False)
 
-    @property
-    def id(self) -> str:
-        return self.metric.card.id
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", self.metric.card.id)
 
     @property
     def better(self) -> str:

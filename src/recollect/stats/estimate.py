@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -34,6 +34,7 @@ class Estimate:
     sd : standard deviation over seeds (n - 1 in the denominator); NaN for one seed
     level : the confidence of the interval
     reason : why something is undefined or unusual here; None where there is nothing to say
+    is_known : whether there is a value, of one number
     """
 
     value: float | Array
@@ -44,6 +45,10 @@ class Estimate:
     sd: float | Array
     level: float = 0.95
     reason: str | NDArray[np.object_] | None = None
+    is_known: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_known", np.ndim(self.value) == 0 and not np.isnan(self.value))
 
     def at(self, *index: int) -> Estimate:
         """One point of an array-valued estimate.
@@ -60,11 +65,6 @@ class Estimate:
     def arrays(self) -> tuple[Array, Array, Array]:
         """Value, low and high of a curve or a matrix."""
         return np.asarray(self.value), np.asarray(self.low), np.asarray(self.high)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a value, of one number."""
-        return not np.isnan(self.value)
 
     @property
     def notes(self) -> tuple[str, ...]:
