@@ -169,7 +169,7 @@ def checked_class_counts(
         tasks = []
     if len(tasks) != T:
         raise UsageError(
-            f"class_counts must hold {T} sequences, one a task, with the test samples of each of its classes;"
+            f"class_counts must hold {T} sequences, one per task, with the test samples of each of its classes;"
             f" got {_short(values)}."
         )
     counts = tuple(tuple(_whole(task, len(task), f"class_counts[{j}]", 0).tolist()) for j, task in enumerate(tasks))

@@ -259,7 +259,7 @@ def test_a_score_a_sample() -> None:
         def score(self, x: Any, task: Any = None) -> Any:
             return np.zeros((len(x), 2))
 
-    with pytest.raises(UsageError, match=r"one number a sample, here 4; got the shape \(4, 2\)"):
+    with pytest.raises(UsageError, match=r"one number per sample, here 4; got the shape \(4, 2\)"):
         list(iter_protocol(Wide(), stream(), seed=0))
 
 

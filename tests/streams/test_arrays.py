@@ -148,7 +148,7 @@ def test_wrong_npz_files(tmp_path):
     np.savez(tmp_path / "bad.npz", a=X)
     refused("expected x_train")
     np.savez(tmp_path / "bad.npz", X=X, y=Y[:3])
-    refused("a row a sample")
+    refused("one row per sample")
     np.savez(tmp_path / "bad.npz", X=X, y=Y, split=np.full(10, 7))
     refused("split")
     np.savez(tmp_path / "bad.npz", X=X, y=np.array([{}] * 10, dtype=object))

@@ -232,7 +232,7 @@ def test_a_subset_is_the_same_draw_for_every_class_order():
     assert all(len(task.test) == 40 for task in one.tasks)
     small = toy(tasks=5, subset={"train": 4, "test": 2})
     assert [(len(t.train), len(t.test)) for t in small.tasks] == [(8, 4)] * 5
-    assert "at most 4 train and 2 test samples a class" in small.notes
+    assert "at most 4 train and 2 test samples per class" in small.notes
 
 
 def test_features_are_standardized_by_the_first_task_alone():

@@ -37,7 +37,7 @@ MOST_RESTRICTED = 200
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The counts of one evaluation, a value a task.
+    """The counts of one evaluation, one value per task.
 
     `restricted[j, m]` (m >= j; below it -1) counts what is right when classes of tasks up to m may be
     answered. `older`, `own` and `newer` say to which tasks' classes the wrong answers went. `lost` counts the samples
@@ -151,7 +151,7 @@ def evaluate(
 
     `current` is the newest task of which something was seen (-1: none). Task j is asked among the classes of
     tasks up to max(current, j). `columns` limits the evaluation to the first tasks; `subsample` to so many
-    samples a task, always the same ones. `restricted` asks for those counts, T x T of them. `batch` samples are
+    samples per task, always the same ones. `restricted` asks for those counts, T x T of them. `batch` samples are
     scored at once; by default as many as is fastest. The answer is
     None where the learner gave no number at all: it has no answer yet.
     """
@@ -259,7 +259,7 @@ def _checked(scores: Any, n: int, classes: int) -> NDArray[Any]:
     array: NDArray[Any] = np.asarray(scores)
     if array.shape != (n, classes):
         raise UsageError(
-            f"A learner's score(x) gives one row a sample and one column a class: expected {(n, classes)},"
+            f"A learner's score(x) gives one row per sample and one column per class: expected {(n, classes)},"
             f" got {array.shape}. Score all {classes} classes, also those not seen yet."
         )
     return array

@@ -108,7 +108,7 @@ class Scoring:
         scores = np.asarray(learner.score(x, given), np.float64)
         if scores.shape != (len(x),):
             raise UsageError(
-                f"A learner's score(x) gives one number a sample, here {len(x)}; got the shape {scores.shape}."
+                f"A learner's score(x) gives one number per sample, here {len(x)}; got the shape {scores.shape}."
             )
         unknown = int(np.count_nonzero(~np.isfinite(scores)))
         if unknown:

@@ -85,7 +85,7 @@ def exam_of(stream: Stream, target: Target | str | None = None, examiner: Given 
         beside = tuple(one for one in problem.targets if one.beside and one.name != chosen.name)
         return Exam(problem.examiner_of(stream, target), problem.name, chosen, beside, stream.record_tasks())
     given = given_of(examiner, target)
-    # How many classes and test samples a task has says nothing of scores that come from elsewhere.
+    # The number of classes and of test samples in a task says nothing of scores that come from elsewhere.
     tasks = tuple(Task(task.name, classes=task.original) for task in stream.tasks)
     asked = replace(given.target, function=given.function)  # whose code is a part of the run's identity
     return Exam(Asking(given, stream), GIVEN.name, asked, given.targets[1:], tasks)

@@ -61,7 +61,7 @@ def write_file(runs: Sequence[Run], path: Path | str) -> Path:
 
 
 def to_csv(runs: Sequence[Run]) -> str:
-    """A long table, a line a cell.
+    """A long table, one line per cell.
 
     >>> from recollect.runs import Row, Task
     >>> run = Run(learner="er", stream="toy", seed=0, tasks=(Task("a"),), rows=(Row(0, scores={"accuracy": (.9,)}),))
@@ -99,7 +99,7 @@ def to_npz(runs: Sequence[Run]) -> bytes:
 
 
 def to_pandas(runs: Sequence[Run]) -> pandas.DataFrame:
-    """A long table as a data frame, a line a cell, scores as fractions (needs pandas)."""
+    """A long table as a data frame, one line per cell, scores as fractions (needs pandas)."""
     try:
         import pandas
     except ModuleNotFoundError:

@@ -57,7 +57,7 @@ def read_vector(path: Path) -> list[float | None]:
     try:
         return [None if word.lower() in _NOT_EVALUATED else float(word) for word in words]
     except ValueError as error:
-        raise UsageError(f"{path}: numbers were expected, one a task ({error}).") from None
+        raise UsageError(f"{path}: numbers were expected, one per task ({error}).") from None
 
 
 def _read_npz(path: Path) -> list[Run] | None:

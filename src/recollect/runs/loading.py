@@ -267,7 +267,9 @@ def _described(
     samples = samples * run.T if samples is not None and len(samples) == 1 else samples
     for what, given in (("classes", classes), ("samples", samples), ("names", names)):
         if given is not None and len(given) != run.T:
-            raise UsageError(f"{run.name} has {run.T} tasks, and {len(given)} {what} were given; expected one a task.")
+            raise UsageError(
+                f"{run.name} has {run.T} tasks, and {len(given)} {what} were given; expected one per task."
+            )
     return tuple(
         replace(
             task,
@@ -284,7 +286,7 @@ def _with_untrained(run: Run, given: Scores) -> Run:
     try:
         scores = tuple(None if value is None or value != value else float(value) for value in values)
     except (TypeError, ValueError):
-        raise UsageError(f"Untrained scores are numbers, one a task; got {str(given)[:80]}.") from None
+        raise UsageError(f"Untrained scores are numbers, one per task; got {str(given)[:80]}.") from None
     if len(scores) != run.T:
         raise UsageError(f"{run.name} has {run.T} tasks, and {len(scores)} untrained scores were given.")
     kept = tuple(row for row in run.rows if row is not run.timeline.base)

@@ -1,4 +1,4 @@
-"""Our long table: a line a cell, with everything that the score matrix needs.
+"""Our long table: one line per cell, with everything that the score matrix needs.
 
 Tables that others write (after, on, score and what else they know) are the csv importer's; this one is
 read by the letter, because it is known who wrote it.

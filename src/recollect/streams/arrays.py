@@ -73,7 +73,9 @@ def dataset_from_npz(path: Path | str, *, name: str | None = None, test_fraction
         )
     x, y = named["x"], class_labels(named["y"], f"y in {path}")
     if x.ndim < 2 or len(x) != len(y):
-        raise UsageError(f"In {path}, X has a row a sample and y a label a sample; got shapes {x.shape} and {y.shape}.")
+        raise UsageError(
+            f"In {path}, X has one row per sample and y one label per sample; got shapes {x.shape} and {y.shape}."
+        )
     test = is_test(named["split"], len(y), path) if "split" in named else stratified_test(y, test_fraction)
     return dataset_from_arrays(name, x[~test], y[~test], x[test], y[test])
 

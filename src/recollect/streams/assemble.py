@@ -48,7 +48,7 @@ def assemble(
     if spec.standardize:
         more["variant"] = f"{more.get('variant', '')} standardized".strip()
         more["scale"] = _scale(data, tasks[0])
-    notes = (*data.notes, *([f"at most {' and '.join(limits)} samples a class"] if limits else []))
+    notes = (*data.notes, *([f"at most {' and '.join(limits)} samples per class"] if limits else []))
     return Stream(
         name=name,
         data=data,

@@ -67,7 +67,9 @@ def dataset_from_arrays(
     labels = [class_labels(y, what) for y, what in ((y_train, "y_train"), (y_test, "y_test"))]
     for x, y, what in zip(inputs, labels, ("train", "test"), strict=True):
         if len(x) != len(y):
-            raise UsageError(f"x_{what} and y_{what} have a row a sample; got {len(x):,} inputs and {len(y):,} labels.")
+            raise UsageError(
+                f"x_{what} and y_{what} have one row per sample; got {len(x):,} inputs and {len(y):,} labels."
+            )
     if inputs[0].shape[1:] != inputs[1].shape[1:] or inputs[0].dtype != inputs[1].dtype:
         raise UsageError(
             "Training and test samples have one shape and one type; got"
@@ -128,7 +130,7 @@ def as_numbers(table: NDArray[Any], what: str) -> NDArray[np.float64]:
         row, column = divmod(place, table.shape[1])
         raise UsageError(
             f"{what} is an array of numbers; row {row}, column {column} holds {table[row, column]!r}. Drop that column,"
-            " or turn it into numbers first (one column a value, say)."
+            " or turn it into numbers first (one column per value, say)."
         )
     gaps = np.frompyfunc(lambda value: missing_type(type(value)), 1, 1)(table).astype(bool)
     return np.where(gaps, np.nan, table).astype(np.float64)

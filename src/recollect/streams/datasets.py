@@ -90,7 +90,7 @@ def make_stream(
     tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
 
     Anomaly detection streams are "nsl-kdd", "unsw-nb15", "skab", "nab", "adbench:shuttle", ...,
-    "pyclad-nsl-kdd", and files with a concept and a label a row; their options are those of `ConceptSpec` and
+    "pyclad-nsl-kdd", and files with a concept and one label per row; their options are those of `ConceptSpec` and
     `SourceSpec`: scenario, batch, order, visits, concepts, n_concepts, ...
 
     Streams over graphs are "cora", "citeseer", "amazon-computers", "tu:ENZYMES", ... and `.npz` files with an adjacency

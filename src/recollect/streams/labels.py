@@ -13,7 +13,7 @@ _MOST = np.iinfo(np.int64).max
 
 
 def class_labels(y: ArrayLike, what: str) -> NDArray[Any]:
-    """The labels as whole numbers, truth values or text, one a sample; a table of one column will do.
+    """The labels as whole numbers, truth values or text, one per sample; a table of one column will do.
 
     >>> class_labels([[1.0], [2.0]], "y")
     array([1, 2])
@@ -34,7 +34,7 @@ them a class.
         labels = _of_objects(labels, what)
     if labels.ndim != 1 or labels.dtype.kind not in "buifUS":
         raise UsageError(
-            f"{what} is a list of class numbers or names, one a sample; got shape {labels.shape}"
+            f"{what} is a list of class numbers or names, one per sample; got shape {labels.shape}"
             f" of type {labels.dtype}."
         )
     if labels.dtype.kind == "S":
@@ -77,7 +77,8 @@ def _of_objects(labels: NDArray[Any], what: str) -> NDArray[Any]:
     dtype = next(iter(kinds.values()), None)
     if dtype is None:
         raise UsageError(
-            f"{what} is a list of class numbers or names, one a sample; got objects of type {', '.join(kinds) or '?'}."
+            f"{what} is a list of class numbers or names, one per sample; got objects of type"
+            f" {', '.join(kinds) or '?'}."
         )
     try:
         return np.array(values, dtype=dtype)
@@ -109,7 +110,7 @@ def _whole(labels: NDArray[Any], what: str) -> NDArray[np.int64]:
         broken = labels != np.floor(labels)
         if broken.any():
             raise UsageError(
-                f"{what} is a list of class numbers or names, one a sample; {labels[broken][0].item()!r} is not a"
+                f"{what} is a list of class numbers or names, one per sample; {labels[broken][0].item()!r} is not a"
                 " whole number. Number the classes, or name them."
             )
         beyond = (labels < -(2.0**63)) | (labels >= 2.0**63)

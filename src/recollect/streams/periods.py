@@ -23,7 +23,7 @@ def time_incremental(
     time_train: ArrayLike | None,
     time_test: ArrayLike | None,
 ) -> Stream:
-    """As many training samples a task, in the order of time; a test sample goes to its time's task."""
+    """As many training samples per task, in the order of time; a test sample goes to its time's task."""
     if spec.tasks is None or spec.classes_per_task is not None or spec.class_order is not None:
         raise UsageError("A time-incremental stream takes tasks (a number); its classes come as they come.")
     when_train, when_test = _comparable(
@@ -66,7 +66,7 @@ def time_incremental(
 def _times(times: ArrayLike | None, n: int, what: str) -> NDArray[Any]:
     """Numbers or dates as they are: a float64 has no room for the nanoseconds of a date."""
     if times is None:
-        raise UsageError("A time-incremental stream needs time_train and time_test, a number a sample.")
+        raise UsageError("A time-incremental stream needs time_train and time_test, one number per sample.")
     array = np.asarray(times)
     if array.shape != (n,) or array.dtype.kind not in "iufM":
         raise UsageError(

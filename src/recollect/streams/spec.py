@@ -34,7 +34,7 @@ class Spec:
     passes, batch : passes over each task (1: online), samples in a batch.
     class_order_seed, class_order : the seed of the order of the classes; or the order itself, as the data
         set's class names, or "natural" for the data set's own.
-    subset : at most so many training samples a class; or {"train": n, "test": m}.
+    subset : at most so many training samples per class; or {"train": n, "test": m}.
     blurry, disjoint : the part of a class's training samples that comes in other tasks, and the part of the
         classes to which this does not happen (i-Blurry).
     domain, domain_seed, angles : for domain-incremental streams: permutations (if not given) or rotations, the
@@ -83,7 +83,7 @@ class Spec:
         subset = self.subset if isinstance(self.subset, Mapping) else {"train": self.subset}
         for part, count in subset.items():
             if part not in ("train", "test"):
-                raise UsageError(f"subset limits 'train' and 'test' samples a class; got {part!r}.")
+                raise UsageError(f"subset limits 'train' and 'test' samples per class; got {part!r}.")
             if count is not None:
                 at_least_one(f"subset ({part})", count)
         angles, order = self.angles, self.class_order
@@ -100,7 +100,7 @@ class Spec:
             )
 
     def limit(self, part: str) -> int | None:
-        """At most how many samples a class the part "train" or "test" may have; None: all."""
+        """At most how many samples per class the part "train" or "test" may have; None: all."""
         if isinstance(self.subset, Mapping):
             return self.subset.get(part)
         return self.subset if part == "train" else None

@@ -248,7 +248,7 @@ class Stream:
             counts = np.bincount(self._y_test[task.test], minlength=n_classes)
             new = len(set(task.classes) - seen)
             seen |= set(task.classes)
-            # Counts a class belong to the new classes; where old ones come back they would be ambiguous.
+            # Counts per class belong to the new classes; where old ones come back they would be ambiguous.
             plain = new in (0, len(task.classes))
             class_counts = tuple(int(counts[label]) for label in task.classes) if plain else None
             tasks.append(Task(task.name, new, len(task.test), task.original, class_counts))

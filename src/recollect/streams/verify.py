@@ -48,7 +48,7 @@ def other_hashes(entry: Published, folder: Path) -> tuple[str, ...]:
 
 
 def check_counts(entry: Published, data: Dataset, *, partial: bool = False) -> None:
-    """Raise unless classes, samples, samples a class and shape are those published.
+    """Raise unless classes, samples, samples per class and shape are those published.
 
     With `partial` there may be fewer training samples, as long as every class has some.
     """

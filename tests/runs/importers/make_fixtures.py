@@ -87,7 +87,7 @@ def _python2_array(shape: tuple[int, ...], values: list[float]) -> bytes:
 
 
 def agem() -> None:
-    """Two runs of two tasks, three evaluations a task, in a pickle of Python 2; a plain one of Python 3."""
+    """Two runs of two tasks, three evaluations per task, in a pickle of Python 2; a plain one of Python 3."""
     inside = [
         [[[0.5, 0.0], [0.6, 0.0], [0.75, 0.0]], [[0.7, 0.4], [0.65, 0.5], [0.5, 0.25]]],
         [[[0.4, 0.0], [0.5, 0.0], [1.0, 0.0]], [[0.9, 0.6], [0.8, 0.7], [0.25, 0.75]]],

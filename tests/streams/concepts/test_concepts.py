@@ -23,7 +23,7 @@ def part(name="a", x_train=GOOD, x_test=GOOD, y_test=(0, 1)):
         ([part(x_train=[["x", "y"]])], "table of numbers"),
         ([part(x_test=[[0.0, np.nan], [np.inf, 1]])], "not finite: 1 in column 0, 1 in column 1. Drop those rows"),
         ([part(y_test=[0, 2])], "y_test of concept 'a' holds 0 for a normal row and 1 for an anomaly; got 0, 2"),
-        ([part(y_test=[0])], r"one label a row, 2; got shape \(1,\)"),
+        ([part(y_test=[0])], r"one label per row, 2; got shape \(1,\)"),
         ([part(), part("b", [[1.0]], [[1.0], [2.0]])], r"same features; got tables with \[1, 2\] columns"),
     ],
 )

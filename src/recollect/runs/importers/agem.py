@@ -58,7 +58,7 @@ def read(path: Path) -> list[Run]:
     learner, stream = _names(path)
     notes = [note, "runs are numbered as they come in the file; A-GEM does not store their seeds"]
     if inside > 1:
-        notes.append(f"of {inside} evaluations a task, the last is the task's end and the others lie inside it")
+        notes.append(f"of {inside} evaluations per task, the last is the task's end and the others lie inside it")
     made = []
     for index, end in enumerate(ends):
         rows: list[Row] = []

@@ -31,7 +31,7 @@ fill them (with the column's median, say) before making a stream.
         array = as_numbers(array, what)
     if array.ndim != 2 or array.dtype.kind not in "buif" or 0 in array.shape:
         raise UsageError(
-            f"{what} is a table of numbers, a row a sample and a column a feature, not empty; got shape"
+            f"{what} is a table of numbers, one row per sample and one column per feature, not empty; got shape"
             f" {array.shape} of type {array.dtype}. Series and images are made flat rows first."
         )
     if array.dtype not in (np.float32, np.float64):
@@ -64,7 +64,7 @@ them first, such as (y == -1) for scikit-learn's -1 and 1.
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n,):
-        raise UsageError(f"{what} has one label a row, {n:,}; got shape {labels.shape}.")
+        raise UsageError(f"{what} has one label per row, {n:,}; got shape {labels.shape}.")
     if labels.dtype.kind not in "buif" or not np.isin(labels, (0, 1)).all():
         values = sorted({str(value) for value in labels.tolist()})
         shown = ", ".join(values[:4]) + (", ..." if len(values) > 4 else "")

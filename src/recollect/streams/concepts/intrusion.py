@@ -38,7 +38,7 @@ KDD_FAMILIES = {
 
 
 def read_nsl_kdd(folder: Path) -> Rows:
-    """KDDTrain+.txt and KDDTest+.txt as 122 features: the nominal columns become a column a value.
+    """KDDTrain+.txt and KDDTest+.txt as 122 features: the nominal columns become one column per value.
 
     The values are those of the training file; one that only the test file has is 0 everywhere. The last column,
     how difficult a row is to classify, is dropped. A group is a family of attacks: DoS, Probe, R2L, U2R.

@@ -35,7 +35,7 @@ class _Series:
 
 
 def read_skab(folder: Path, spec: SourceSpec) -> Rows:
-    """The Skoltech Anomaly Benchmark: 8 sensors of a water circuit, a folder a kind of experiment.
+    """The Skoltech Anomaly Benchmark: 8 sensors of a water circuit, one folder per kind of experiment.
 
     The first 400 rows of an experiment are for training, as in the benchmark's own code, or those before
     test_fraction. The run without anomalies is no concept: nothing in it could be found.
@@ -57,7 +57,7 @@ def read_skab(folder: Path, spec: SourceSpec) -> Rows:
 
 
 def read_nab(folder: Path, spec: SourceSpec) -> Rows:
-    """The Numenta Anomaly Benchmark: 58 series of one value, those with anomalies, a folder a kind of series.
+    """The Numenta Anomaly Benchmark: 58 series of one value, those with anomalies, one folder per kind of series.
 
     A sample is the last 10 values (`window`); it is an anomaly if the last lies in a window of
     labels/combined_windows.json. NAB's probationary period, the first 15 %, is for training, or what is before

@@ -1,4 +1,4 @@
-"""Streams from tables: a pandas DataFrame, a `.csv` or an `.npz` file with a concept and a label a row."""
+"""Streams from tables: a pandas DataFrame, a `.csv` or an `.npz` file with a concept and one label per row."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def numbers(table: Any, columns: Sequence[str], what: str) -> NDArray[Any]:
         shown = ", ".join(map(repr, strange[:5])) + (", ..." if len(strange) > 5 else "")
         raise UsageError(
             f"Features are numbers; {shown} of {what} hold something else. Name the columns that are features"
-            " (features = [...]), or turn these into numbers first (one column a value, say)."
+            " (features = [...]), or turn these into numbers first (one column per value, say)."
         )
     kind = np.float32 if all(table[column].dtype == np.float32 for column in columns) else np.float64
     return checked_features(table[list(columns)].to_numpy(dtype=kind), what, [str(column) for column in columns])
@@ -200,12 +200,12 @@ def _time(column: Any, name: str) -> NDArray[Any]:
 
 
 def _frame_of_npz(path: Path, spec: SourceSpec) -> Any:
-    """X a column a feature, named by number, and the arrays that the spec names; y may stand for the label."""
+    """X one column per feature, named by number, and the arrays that the spec names; y may stand for the label."""
     arrays = read_npz(path)
     x = in_small_letters({key: arrays[key] for key in ("X", "x") if key in arrays}, path).get("x")
     if x is None or x.ndim != 2:
         raise UsageError(
-            f"{path} holds X, a row a sample and a column a feature; it has {', '.join(arrays) or 'nothing'}."
+            f"{path} holds X, one row per sample and one column per feature; it has {', '.join(arrays) or 'nothing'}."
         )
     if spec.label_column not in arrays and "y" in arrays:
         arrays[spec.label_column] = arrays["y"]

@@ -1,1 +1,1 @@
-"""Readers of the standard files, one a format; each gives arrays and checks what it reads."""
+"""Readers of the standard files, one per format; each gives arrays and checks what it reads."""
