@@ -105,7 +105,20 @@ def test_an_inherited_hook_hides_no_slip(slip: str, tmp_path: Path) -> None:
     [
         *("rehearse", "store", "stats", "nodes", "votes", "clone", "lock", "block", "stage", "restart", "setup"),
         *("tagged", "state_dict", "load_state_dict", "train", "predict", "fit", "forward", "learning_rate"),
-        *("start_task", "new_task", "task", "samples", "sample_memory", "bytes", "scope", "_setle", "restock"),
+        *(
+            "start_task",
+            "new_task",
+            "task",
+            "samples",
+            "sample_memory",
+            "bytes",
+            "scope",
+            "_setle",
+            "restock",
+            "seen",
+            "seed",
+            "sees",
+        ),
     ],
 )
 def test_a_method_of_ones_own_is_no_slip(name: str) -> None:

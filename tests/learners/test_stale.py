@@ -88,7 +88,7 @@ def plain(learner, x):
 @pytest.mark.parametrize("way", WAYS)
 def test_weights_changed_in_any_way_are_the_ones_scored(twice, network, way):
     class Own(Finetune):
-        def _learn(self, batch):
+        def train_on(self, batch):
             with torch.random.fork_rng(devices=[]):
                 way(self)
 
@@ -124,7 +124,7 @@ def test_a_forward_pass_of_ones_own_is_the_one_used(twice, base):
 
 def test_a_memory_filled_in_ones_own_way_is_trained_on(digits):
     class Reversed(GDumb):
-        def _learn(self, batch):
+        def train_on(self, batch):
             self.memory.add(batch.x[::-1], batch.y[::-1])
 
     chosen = GDumbOptions(memory=20, epochs=1)

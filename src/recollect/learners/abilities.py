@@ -94,10 +94,14 @@ HOOKS: dict[str, tuple[str, ...] | None] = {
     "stored_bytes": None,
     "notes": None,
 }
+# What a subclass of a learner of ours overrides.
+_METHODS = ("train_on", "retrieve", "remember", "importance_of")
 _SKLEARNS = "score_samples"  # of scikit-learn's densities: no stored_samples
 _FILLERS = frozenset(("on", "at", "of", "the", "a", "is", "do", "my"))
 # Two words of five letters that differ in one (store, score) are at 0.8; a letter too many or too few is above it.
 _ALIKE = 0.84
+# Of such a short name (see) half of the language is one letter away (seen, seed).
+_SHORT = 4
 
 
 def check_learner(learner: object, needs: tuple[str, ...], is_asked: bool = True) -> None:
@@ -145,9 +149,10 @@ def misspelt(learner: object) -> Iterator[tuple[str, str]]:
         for name, value in vars(base).items()
     }
     for name, value in own.items():
-        if name.startswith("_") or name in HOOKS or name == _SKLEARNS or not _is_used(value):
+        if name.startswith("_") or name in (*HOOKS, *_METHODS, _SKLEARNS) or not _is_used(value):
             continue
-        alike = {hook: _alikeness(name, hook) for hook in HOOKS if hook not in own}
+        methods = [method for method in _METHODS if hasattr(type(learner), method)]
+        alike = {hook: _alikeness(name, hook) for hook in (*HOOKS, *methods) if hook not in own}
         best = max(alike, key=alike.__getitem__, default=None)
         if best is not None and alike[best] >= _ALIKE:
             yield name, best
@@ -159,18 +164,19 @@ def _is_used(value: object) -> bool:
 
 def _alikeness(name: str, hook: str) -> float:
     """From 0 to 1; words in another order, letters exchanged, or one wrong letter of six or more are alike."""
-    one, other = _letters(name), _letters(hook)
+    dropped = _FILLERS.difference(hook.split("_"))
+    one, other = _letters(name, dropped), _letters(hook, dropped)
     if Counter(one) == Counter(other):
         return 1.0
     if len(one) == len(other) >= 6 and sum(a != b for a, b in zip(one, other, strict=True)) == 1:
         return 0.99
-    return SequenceMatcher(None, one, other).ratio()
+    return SequenceMatcher(None, one, other).ratio() if len(other) > _SHORT else 0.0
 
 
-def _letters(name: str) -> str:
+def _letters(name: str, dropped: frozenset[str]) -> str:
     """Without case, underscores and small words: endTask, on_end_task and end_of_task are one."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
-    return "".join(word for word in words if word not in _FILLERS)
+    return "".join(word for word in words if word not in dropped)
 
 
 def _refuse_other_kind(name: str, value: Any, there: object, hook: str) -> None:

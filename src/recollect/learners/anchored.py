@@ -28,6 +28,7 @@ class AnchoredLearner(Finetune):
     the importance of each weight is added up over a sample of the task, and the anchor moves to the weights.
     """
 
+    Options = Anchored
     options: Anchored
 
     def __init__(self, options: Anchored, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
@@ -50,8 +51,8 @@ class AnchoredLearner(Finetune):
         """How much each weight matters for one sample, of shape (1, ...)."""
         raise NotImplementedError
 
-    def _learn(self, batch: Batch) -> None:
-        super()._learn(batch)
+    def train_on(self, batch: Batch) -> None:
+        super().train_on(batch)
         if not batch.repeat:
             self.recent.add(batch.x, batch.y)
 
@@ -111,6 +112,7 @@ class AnchoredLearner(Finetune):
 class EWC(AnchoredLearner):
     """Online EWC: importance is the diagonal of the Fisher information."""
 
+    Options = Fisher
     options: Fisher
 
     def importance(self) -> list[Tensor]:

@@ -25,6 +25,7 @@ class LwF(Finetune):
     the teacher knows.
     """
 
+    Options = Distill
     options: Distill
 
     def __init__(self, options: Distill, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
@@ -39,7 +40,7 @@ class LwF(Finetune):
         """Bytes of the teacher."""
         return self.teacher.stored_bytes
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         self.seen.update(batch.y.tolist())
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from recollect.errors import UsageError
 from recollect.learners import devices
-from recollect.learners.base import Array, Keeping, Scores, Setting, State
+from recollect.learners.base import Array, Keeping, Resumable, Scores, Setting, State
 from recollect.learners.inference import PIECE_OF_IMAGES, score_all
 from recollect.learners.inputs import Adapter, Inputs
 from recollect.learners.networks import MLP, ResNet18, build
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
 
 
 class NetworkLearner(Keeping):
-    """A network, its inputs, and scores from it. What trains it comes in the classes below."""
+    """A network, its inputs, and scores from it. What trains it comes in the classes below.
+
+    A subclass that draws takes `self.rng`; one that keeps attributes of its own (numbers, arrays, plain containers, or
+    what has `state` and `restore`) names them in `keeps`. Both are then part of its state. `Options` is the dataclass
+    of the options by which it is made in an experiment file.
+    """
+
+    Options: ClassVar[type[Any]] = Network
+    keeps: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: Network, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         self.setting = setting
@@ -37,6 +46,7 @@ class NetworkLearner(Keeping):
         self.objective = objective_of(setting, self.device)
         self._adopt(build(options, setting, seeds.init))
         self.inputs = self._adapter(options)
+        self._rng: np.random.Generator | None = None
         self._random: OwnRandomness | None = None
         if not isinstance(self.network, MLP | ResNet18):
             self._random = OwnRandomness(sub_seed(seeds.learner, "network"), self.device)
@@ -73,29 +83,59 @@ class NetworkLearner(Keeping):
         """Learn from one batch of the stream."""
         try:
             if self._random is None:
-                self._learn(batch)
+                self.train_on(batch)
             else:
                 with self._random:
-                    self._learn(batch)
+                    self.train_on(batch)
         except ValueError as error:
             refuse_lone_sample(error)
             raise
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
+        """What is done with a batch: a method of one's own overrides this, or something that it calls."""
         raise NotImplementedError
 
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The logits of all classes, or whatever the problem asks for."""
         return self.objective.answers(score_all(self.network, self.inputs, x, self.setting.n_outputs))
 
+    @property
+    def rng(self) -> np.random.Generator:
+        """A generator of one's own: it comes from the run's seed and goes on where a resumed run was."""
+        if self._rng is None:
+            self._rng = np.random.default_rng(sub_seed(self._seeds.learner, "own"))
+        return self._rng
+
+    def outputs(self, x: Array) -> Tensor:
+        """The network's outputs for these samples, augmented as in training."""
+        outputs: Tensor = self.network(self.inputs.training(x))
+        return outputs
+
+    def labels(self, y: Array) -> Tensor:
+        """Labels, or true values, where the network is."""
+        return devices.to_tensor(y, self.device)
+
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean loss of a batch, under the objective of the problem."""
         return self.objective.loss(outputs, y)
 
+    def losses(self, x: Array, y: Array) -> Tensor:
+        """The loss of each of these samples, as the network answers now: in evaluation mode, without a gradient."""
+        self.network.eval()
+        with torch.no_grad():
+            found = self.objective.losses(self.network(self.inputs.tensor(x)), self.labels(y))
+        self.network.train()
+        return found
+
     def state(self) -> State:
         """The weights and the generators."""
         random = {} if self._random is None else self._random.state()
-        return {"network": devices.weights(self.network), "inputs": self.inputs.state(), "random": random}
+        state: State = {"network": devices.weights(self.network), "inputs": self.inputs.state(), "random": random}
+        if self._rng is not None:
+            state["rng"] = dict(self._rng.bit_generator.state)
+        if self.keeps:
+            state["keeps"] = {name: kept_state(getattr(self, name)) for name in self.keeps}
+        return state
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
@@ -103,6 +143,15 @@ class NetworkLearner(Keeping):
         self.inputs.restore(state["inputs"])
         if self._random is not None:
             self._random.restore(state["random"])
+        self._rng = None
+        if "rng" in state:
+            self.rng.bit_generator.state = state["rng"]
+        for name in self.keeps:
+            held = getattr(self, name)
+            if isinstance(held, Resumable):
+                held.restore(state["keeps"][name])
+            else:
+                setattr(self, name, copy.deepcopy(state["keeps"][name]))
 
     def _check_outputs(self) -> None:
         _check_weights(self.network)
@@ -141,6 +190,8 @@ class NetworkLearner(Keeping):
 class Finetune(NetworkLearner):
     """Trains on the stream, one step a batch, and does nothing against forgetting."""
 
+    Options = Train
+
     def __init__(self, options: Train, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
         if options.fresh and not setting.gives_boundaries:
@@ -148,11 +199,11 @@ class Finetune(NetworkLearner):
         self.options = options
         self.optimiser = make_optimiser(options, self.network)
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         """Take `iterations` steps on the batch."""
-        y = devices.to_tensor(batch.y, self.device)
+        y = self.labels(batch.y)
         for _ in range(self.options.iterations):
-            self.step(self.loss(self.network(self.inputs.training(batch.x)), y))
+            self.step(self.loss(self.outputs(batch.x), y))
 
     def step(self, loss: Tensor) -> None:
         """One step down the gradient of the loss."""
@@ -189,6 +240,13 @@ class FixedFeatures(NetworkLearner):
     def _check_outputs(self) -> None:
         """Features may have any number of outputs, and weights that are never trained."""
         self._try(getattr(self.network, "features", self.network))
+
+
+def kept_state(held: Any) -> Any:
+    """What is saved of an attribute: its own state if it has one, a tensor as an array, else a copy."""
+    if isinstance(held, Resumable):
+        return held.state()
+    return devices.to_array(held) if isinstance(held, Tensor) else copy.deepcopy(held)
 
 
 def refuse_lone_sample(error: ValueError) -> None:

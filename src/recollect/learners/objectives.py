@@ -20,6 +20,9 @@ class Objective(Protocol):
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean loss of a batch."""
 
+    def losses(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The loss of each sample."""
+
     def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
         """Terms of one sample, and their shares, whose squared gradients add up to its Fisher information."""
 
@@ -37,6 +40,10 @@ class Classes:
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean cross-entropy."""
         return F.cross_entropy(self._competing(outputs, y), y)
+
+    def losses(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The cross-entropy of each sample."""
+        return F.cross_entropy(self._competing(outputs, y), y, reduction="none")
 
     def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
         """The log-likelihoods of the likeliest labels, at most so many."""
@@ -62,7 +69,14 @@ class Values:
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean squared error."""
-        return F.mse_loss(outputs[:, 0], ((y - self._mean) / self._deviation).to(outputs.dtype))
+        return F.mse_loss(outputs[:, 0], self._scaled(y).to(outputs.dtype))
+
+    def losses(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The squared error of each sample."""
+        return (outputs[:, 0] - self._scaled(y)).square()
+
+    def _scaled(self, y: Tensor) -> Tensor:
+        return (y - self._mean) / self._deviation
 
     def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
         """The output: under a Gaussian of variance 1 the Fisher information is its squared gradient."""

@@ -51,7 +51,7 @@ class OfflineLearner(NetworkLearner):
         """The samples and labels to train on, each once."""
         return self.memory.x, self.memory.y
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         """Offer the batch to the memory, unless an earlier pass brought it."""
         if not batch.repeat:
             self.memory.add(batch.x, batch.y)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 from recollect.errors import MissingExtra, UsageError
 from recollect.learners import options
@@ -229,8 +230,9 @@ def make_learner(
     """The learner of this name, new, with these options.
 
     A name with a colon, such as "my_package.learners:MyLearner", is imported and called as
-    `MyLearner(setting=..., seeds=..., **config)`; an estimator, "sklearn.naive_bayes:GaussianNB", is called with
-    its options alone.
+    `MyLearner(setting=..., seeds=..., **config)`; a class with `Options`, a dataclass, such as a subclass of a learner
+    of ours, as `MyLearner(options, setting, seeds, device)`; an estimator, "sklearn.naive_bayes:GaussianNB", is called
+    with its options alone.
 
     >>> from recollect.runs.seeds import derive
     >>> setting = Setting(input_shape=(4,), n_classes=2, tasks=((0,), (1,)))
@@ -242,7 +244,7 @@ def make_learner(
     recollect.errors.UsageError: There is no learner named 'gdump'; the nearest is 'gdumb'. ...
     """
     if ":" in name:
-        return _foreign(name, dict(config or {}), setting, seeds)
+        return _foreign(name, dict(config or {}), setting, seeds, device)
     card = LEARNERS.get(name)
     if card is None:
         raise UsageError(
@@ -285,13 +287,16 @@ def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool, sa
         )
 
 
-def _foreign(path: str, config: dict[str, Any], setting: Setting, seeds: Seeds) -> Learner:
+def _foreign(path: str, config: dict[str, Any], setting: Setting, seeds: Seeds, device: str) -> Learner:
     from recollect.learners.wrap import wrap, wrap_sklearn
 
     maker = import_path(path, "learner")
     if isinstance(maker, type) and hasattr(maker, "get_params") and not hasattr(maker, "learn"):
         refuse_call(maker, path, "estimator", config)
         return wrap_sklearn(maker(**_numbers(maker, config)), setting, seeds)
+    if isinstance(maker, type) and is_dataclass(own := getattr(maker, "Options", None)):
+        chosen: Any = options.read(cast("type[Any]", own), path, config)
+        return wrap(maker(chosen, setting, seeds, device), setting, seeds)
     refuse_call(maker, path, "learner", {"setting": setting, "seeds": seeds, **config})
     return wrap(maker(setting=setting, seeds=seeds, **config), setting, seeds)
 

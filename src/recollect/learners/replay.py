@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from recollect.learners import devices
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.buffers import Reservoir
 from recollect.learners.finetune import Finetune
@@ -18,10 +18,13 @@ from recollect.runs.seeds import Seeds
 if TYPE_CHECKING:
     from recollect.streams import Batch
 
+Places = NDArray[np.int64]
+
 
 class ReplayLearner(Finetune):
     """A learner with a reservoir; each sample of the stream is offered to it once."""
 
+    Options = TwoPassReplay
     options: TwoPassReplay
     memory: Reservoir
 
@@ -29,16 +32,24 @@ class ReplayLearner(Finetune):
         super().__init__(options, setting, seeds, device)
         self.memory = Reservoir(options.memory, sub_seed(seeds.learner, "memory"))
 
+    def retrieve(self, batch: Batch) -> Places:
+        """The places of the memory batch that is replayed beside this batch: a random draw."""
+        return self.memory.sample(self.options.memory_batch)
+
     def remember(self, batch: Batch) -> None:
         """Offer the batch to the memory, unless its samples have been offered in an earlier pass."""
         if not batch.repeat:
             self.memory.add(batch.x, batch.y)
 
-    def memory_loss(self, places: Array) -> Tensor:
-        """The cross-entropy of the samples at these places of memory, in a pass of their own."""
-        held = self.memory.columns
-        y = devices.to_tensor(held["y"][places], self.device)
-        return self.loss(self.network(self.inputs.training(held["x"][places])), y)
+    def held(self, places: Places) -> tuple[Array, Array]:
+        """Samples and labels at these places of memory."""
+        columns = self.memory.columns
+        return columns["x"][places], columns["y"][places]
+
+    def memory_loss(self, places: Places) -> Tensor:
+        """The mean loss of the samples at these places of memory, in a pass of their own."""
+        x, y = self.held(places)
+        return self.loss(self.outputs(x), self.labels(y))
 
     def state(self) -> State:
         """Weights, optimiser, generators, memory."""
@@ -51,29 +62,25 @@ class ReplayLearner(Finetune):
 
 
 class ExperienceReplay(ReplayLearner):
-    """ER: one step on the stream batch and a random batch of memory; then the memory sees the batch."""
+    """ER: one step on the stream batch and a batch of memory; then the memory sees the batch.
 
+    Override `retrieve` for another choice of what is replayed, `remember` for another of what is kept.
+    """
+
+    Options = Replay
     options: Replay
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         """Take `iterations` steps, each with a new draw from memory."""
         for _ in range(self.options.iterations):
-            places = self.memory.sample(self.options.memory_batch)
+            places = self.retrieve(batch)
             if len(places) == 0:
-                self._one_pass(batch.x, batch.y)
+                self.step(self.loss(self.outputs(batch.x), self.labels(batch.y)))
             elif self.options.separate:
-                self._two_passes(batch, places)
+                new = self.loss(self.outputs(batch.x), self.labels(batch.y))
+                self.step(new + self.memory_loss(places))
             else:
-                held = self.memory.columns
-                self._one_pass(
-                    np.concatenate((batch.x, held["x"][places])), np.concatenate((batch.y, held["y"][places]))
-                )
+                x, y = self.held(places)
+                both = np.concatenate((batch.x, x)), np.concatenate((batch.y, y))
+                self.step(self.loss(self.outputs(both[0]), self.labels(both[1])))
         self.remember(batch)
-
-    def _one_pass(self, x: Array, y: Array) -> None:
-        self.step(self.loss(self.network(self.inputs.training(x)), devices.to_tensor(y, self.device)))
-
-    def _two_passes(self, batch: Batch, places: Array) -> None:
-        y = devices.to_tensor(batch.y, self.device)
-        new = self.loss(self.network(self.inputs.training(batch.x)), y)
-        self.step(new + self.memory_loss(places))

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
 from recollect.learners import devices
 from recollect.learners.base import Setting, State
 from recollect.learners.options import DarkReplay, TwoPassReplay
-from recollect.learners.replay import ReplayLearner
+from recollect.learners.replay import Places, ReplayLearner
 from recollect.runs.seeds import Seeds
 
 if TYPE_CHECKING:
     from recollect.streams import Batch
-
-Places = NDArray[np.int64]
 
 
 class ERACE(ReplayLearner):
@@ -28,7 +25,7 @@ class ERACE(ReplayLearner):
     So the new classes do not push down the old ones, which are not in the stream to push back.
     """
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         absent = torch.ones(self.setting.n_classes, dtype=torch.bool, device=self.device)
         absent[y] = False
@@ -45,9 +42,10 @@ class ERACE(ReplayLearner):
 class DERPlusPlus(ReplayLearner):
     """DER++: memory samples must keep their labels and the logits they had when they were stored."""
 
+    Options = DarkReplay
     options: DarkReplay
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         first: Tensor | None = None
         for _ in range(self.options.iterations):
@@ -78,7 +76,7 @@ class AGEM(ReplayLearner):
         super().__init__(options, setting, seeds, device)
         self.tasks_over = 0
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):
             places = self._reference()
