@@ -18,7 +18,9 @@ QUICK = {
     "epochs": 3,
     "samples": 10,
 }
-CLASSIFIERS = {name: card for name, card in LEARNERS.items() if "classification" in card.problems}
+CLASSIFIERS = {
+    name: card for name, card in LEARNERS.items() if "classification" in card.problems and "arrays" in card.samples
+}
 
 
 def quick(name: str, **more):

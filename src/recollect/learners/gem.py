@@ -47,7 +47,7 @@ class GEM(Finetune):
     def _new_memory(self, task: int) -> Reservoir:
         return Reservoir(self.options.memory_per_task, sub_seed(self._seeds.learner, "memory", task))
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):
             earlier = [self._flat(self._memory_loss(memory)) for memory in self.memories[:-1] if len(memory)]

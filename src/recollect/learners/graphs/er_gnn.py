@@ -48,7 +48,7 @@ class ERGNN(Finetune):
         """Their ids and labels."""
         return self.memory.stored_bytes + self.recent.stored_bytes
 
-    def _learn(self, batch: Batch) -> None:
+    def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):
             count, kept = len(y), len(self.memory)
