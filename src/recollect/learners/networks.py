@@ -154,9 +154,9 @@ def _graph_maker(kind: str, options: Network, setting: Setting) -> Callable[[], 
             f"The network {kind} takes arrays, and the samples of this stream are {setting.samples}; for these there"
             f" are {', '.join(GRAPH_NETWORKS)}, and a module of your own that takes (x, edge_index)."
         )
-    from recollect.learners.graphs.networks import GraphNetwork
+    from recollect.learners.graphs.networks import READERS
 
-    return lambda: GraphNetwork(kind, setting.n_features, hidden_of(options, setting), setting.n_outputs)
+    return lambda: READERS[setting.samples](kind, setting.n_features, hidden_of(options, setting), setting.n_outputs)
 
 
 def _on_graph(network: Any) -> Any:

@@ -87,6 +87,27 @@ class Values:
         return outputs[:, 0].astype("float64") * self._deviation + self._mean
 
 
+class Verdict:
+    """Cross-entropy of one output that says whether a sample holds."""
+
+    def __init__(self, setting: Setting, device: torch.device) -> None:
+        """Nothing of the setting is needed."""
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean cross-entropy."""
+        return F.binary_cross_entropy_with_logits(outputs[:, 0], y.to(outputs.dtype))
+
+    def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
+        """The log-likelihoods of both answers, each with its probability."""
+        p = float(torch.sigmoid(outputs[0, 0].detach()))
+        both = ((F.logsigmoid(outputs[0, 0]), p), (F.logsigmoid(-outputs[0, 0]), 1 - p))
+        return [(term, share) for term, share in both if share > 0]
+
+    def answers(self, outputs: Scores) -> Scores:
+        """The score as it is."""
+        return outputs[:, 0].astype("float64")
+
+
 def objective_of(setting: Setting, device: torch.device) -> Objective:
     """The objective of the setting's problem."""
     path = problem_of(setting.problem).objective

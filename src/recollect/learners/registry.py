@@ -20,7 +20,7 @@ from recollect.runs.seeds import Seeds
 # What learners with a network take: where samples are ids in a graph, a network over graphs sees it.
 _ANY = ("arrays", "nodes", "links", "graphs")
 # What a network can be trained for.
-NETWORKS = ("classification", "regression")
+NETWORKS = ("classification", "regression", "links")
 
 _CARDS = (
     LearnerCard(
@@ -87,6 +87,7 @@ _CARDS = (
         costs="one pass of the stream batch and one of each earlier task's memory",
         needs_boundaries=True,
         samples=_ANY,
+        problems=NETWORKS,
     ),
     LearnerCard(
         name="er_gnn",
@@ -111,6 +112,7 @@ _CARDS = (
         needs_boundaries=True,
         extra="graphs",
         samples=("nodes", "links", "graphs"),
+        problems=NETWORKS,
     ),
     LearnerCard(
         name="ewc",

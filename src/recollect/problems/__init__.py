@@ -8,10 +8,13 @@ from recollect.problems.base import Examiner, Focus, Moment, Problem
 from recollect.problems.classification import CLASSIFICATION
 from recollect.problems.detection import DETECTION
 from recollect.problems.given import GIVEN, Given
+from recollect.problems.links import LINKS
 from recollect.problems.regression import REGRESSION
 from recollect.problems.targets import Target
 
-PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (CLASSIFICATION, DETECTION, REGRESSION, GIVEN)}
+PROBLEMS: dict[str, Problem] = {
+    problem.name: problem for problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, GIVEN)
+}
 
 __all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Given", "Moment", "Problem", "Target", "problem_of"]
 

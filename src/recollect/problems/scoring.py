@@ -73,10 +73,13 @@ class Scoring:
     def row(self, learner: Answers, moment: Moment, plan: Plan, batch: int | None) -> Row:
         """Evaluate the detector on every concept, or on those seen so far; a concept is one batch."""
         T = len(self.stream.tasks)
-        last = T if plan.columns == "all" or moment.current < 0 else moment.current + 1
+        every = (plan.columns == "all" or moment.current < 0) and self.stream.asks_future
+        last = T if every else moment.current + 1
         answers = [self._ask(learner, task, plan.subsample) for task in range(last)]
         row = Row(moment.after, step=moment.step, task_end=moment.task_end)
-        if answers and all(answer.reason == _NOT_LEARNED for answer in answers):
+        if not answers:
+            return replace(row, reason="nothing can be seen yet")
+        if all(answer.reason == _NOT_LEARNED for answer in answers):
             return replace(row, reason="the learner has learned nothing yet")
         values = {target.name: self._values(target, answers) for target in (self.target, *self._others)}
         return replace(

@@ -295,6 +295,10 @@ def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _holds_graph(path: Path) -> bool:
+    if path.suffix == ".csv":
+        from recollect.streams.graphs.edges import is_edge_list
+
+        return is_edge_list(path)
     return any(name in ("adj_indptr", "adj_matrix.indptr", "edge_index") for name in npz_names(path))
 
 

@@ -73,7 +73,7 @@ def test_views_hold_what_may_be_seen_and_nothing_else(visibility, test_nodes):
 
 def test_a_node_that_may_not_be_seen_has_no_place():
     view = stream(GraphSpec(visibility="seen")).views.training(0)
-    with pytest.raises(Exception, match="Node 1 may not be seen"):
+    with pytest.raises(Exception, match="Sample 1 may not be seen"):
         view.places(np.array([0, 1]))
 
 

@@ -54,7 +54,7 @@ class GraphInputs:
         """Take what may be seen from now on; what is made of it is made once."""
         if view is not self._view:
             self._view = view
-            self._graph = Surroundings.of(view.adjacency, view.features, self._device)
+            self._graph = Surroundings.of(view.adjacency, view.features, self._device, view.offsets)
 
     def tensor(self, x: Array) -> Seen:
         """What the network takes."""
@@ -71,7 +71,8 @@ class GraphInputs:
         adjacency = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.float32))
         features = np.zeros((3, self._n_features), np.float32)
         places = np.zeros((2, *self._per_sample), np.int64)
-        return Seen(to_tensor(places, self._device), Surroundings.of(adjacency, features, self._device))
+        offsets = np.array([0, 1, 3])
+        return Seen(to_tensor(places, self._device), Surroundings.of(adjacency, features, self._device, offsets))
 
     def fold(self, network: nn.Module) -> Callable[[Seen], Tensor] | None:
         """One pass over the whole graph, from which every sample is answered: good for the weights of this moment."""

@@ -117,6 +117,65 @@ class GraphNetwork(nn.Module):
         return self.decode(self.encode(seen.graph), seen.places)
 
 
+class LinkNetwork(nn.Module):
+    """A network over the nodes, and a layer that reads a pair of them: both ends, and their product."""
+
+    def __init__(self, kind: str, n_features: int, hidden: Sequence[int], n_outputs: int) -> None:
+        super().__init__()
+        width = hidden[-1] if hidden else n_features
+        self.nodes = GraphNetwork(kind, n_features, hidden, width)
+        self.pair = nn.Linear(3 * width, n_outputs)
+
+    def features(self, graph: Surroundings) -> Tensor:
+        """Where every node lies."""
+        return self.nodes.encode(graph)
+
+    def encode(self, graph: Surroundings) -> Tensor:
+        """Where every node lies."""
+        return self.nodes.encode(graph)
+
+    def decode(self, table: Tensor, places: Tensor) -> Tensor:
+        """What is said of each pair."""
+        source, target = table[places[:, 0]], table[places[:, 1]]
+        said: Tensor = self.pair(torch.cat((source, target, source * target), 1))
+        return said
+
+    def forward(self, seen: Seen) -> Tensor:
+        """What is said of each pair."""
+        return self.decode(self.encode(seen.graph), seen.places)
+
+
+class PooledNetwork(nn.Module):
+    """A network over the nodes, the mean over the nodes of each graph, and a layer that reads it."""
+
+    def __init__(self, kind: str, n_features: int, hidden: Sequence[int], n_outputs: int) -> None:
+        super().__init__()
+        width = hidden[-1] if hidden else n_features
+        self.nodes = GraphNetwork(kind, n_features, hidden, width)
+        self.head = nn.Linear(width, n_outputs)
+
+    def features(self, graph: Surroundings) -> Tensor:
+        """Where every node lies."""
+        return self.nodes.encode(graph)
+
+    def encode(self, graph: Surroundings) -> Tensor:
+        """What is said of every graph."""
+        said: Tensor = self.head(graph.pool @ F.relu(self.nodes.encode(graph)))
+        return said
+
+    def decode(self, table: Tensor, places: Tensor) -> Tensor:
+        """What is said of the samples."""
+        return table[places]
+
+    def forward(self, seen: Seen) -> Tensor:
+        """What is said of the samples."""
+        return self.decode(self.encode(seen.graph), seen.places)
+
+
+# The network of each kind of samples.
+READERS: dict[str, type[nn.Module]] = {"nodes": GraphNetwork, "links": LinkNetwork, "graphs": PooledNetwork}
+
+
 class OwnNetwork(nn.Module):
     """A module of the user's of `(x, edge_index)`, or of `(x, adjacency)` if its argument is called so."""
 

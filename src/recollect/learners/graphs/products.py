@@ -69,6 +69,7 @@ class Surroundings:
     features: Tensor | Sparse
     adjacency: Any
     device: torch.device
+    offsets: Any = None
 
     @property
     def n_nodes(self) -> int:
@@ -94,6 +95,14 @@ class Surroundings:
         return Sparse.of(self.adjacency, self.device, symmetric=True)
 
     @cached_property
+    def pool(self) -> Sparse:
+        """The mean over the nodes of each graph, where there are several."""
+        sizes = np.diff(self.offsets)
+        shares = np.repeat(1 / sizes, sizes).astype(np.float32)
+        shape = (len(sizes), self.n_nodes)
+        return Sparse.of(sparse.csr_array((shares, np.arange(self.n_nodes), self.offsets), shape=shape), self.device)
+
+    @cached_property
     def edge_index(self) -> Tensor:
         """Sources and targets of all edges, each way."""
         found = self.adjacency.tocoo()
@@ -108,8 +117,9 @@ class Surroundings:
             return features if isinstance(features, Tensor) else features.matrix.to_dense()
 
     @classmethod
-    def of(cls, adjacency: Any, features: Any, device: torch.device) -> Surroundings:
+    def of(cls, adjacency: Any, features: Any, device: torch.device, offsets: Any = None) -> Surroundings:
         """From a view's matrices."""
         if sparse.issparse(features):
-            return cls(Sparse.of(features, device), adjacency, device)
-        return cls(torch.from_numpy(np.ascontiguousarray(features, np.float32)).to(device), adjacency, device)
+            return cls(Sparse.of(features, device), adjacency, device, offsets)
+        table = torch.from_numpy(np.ascontiguousarray(features, np.float32)).to(device)
+        return cls(table, adjacency, device, offsets)

@@ -59,6 +59,7 @@ _MODULES = (
     "pycil",
     "pyclad",
     "begin",
+    "cglb",
     "raptormai",
     "michel",
     "gem",

@@ -8,8 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import NotComputable, UsageError
+from recollect.errors import NotComputable
 from recollect.streams.graphs.graph import Graph, checked, with_row_sums_of_one
+from recollect.streams.graphs.links import link_stream
+from recollect.streams.graphs.many import graph_stream
 from recollect.streams.graphs.names import TU, Source, source_of
 from recollect.streams.graphs.nodes import node_stream
 from recollect.streams.graphs.spec import read_graph_options
@@ -24,9 +26,8 @@ def make_graph_stream(name: str, data: Path | str | None, options: Mapping[str, 
     level = asked.level or level
     if asked.features == "rows":
         graph = with_row_sums_of_one(graph)
-    if level != "node":
-        raise UsageError(f"{name}: streams over {level}s are not there yet.")
-    return node_stream(graph, spec, asked, whole_batches=not batch_given)
+    build = {"node": node_stream, "link": link_stream, "graph": graph_stream}[level]
+    return build(graph, spec, asked, whole_batches=not batch_given)
 
 
 def load_graph(name: str, data: Path | str | None = None) -> tuple[Graph, str]:
@@ -34,6 +35,8 @@ def load_graph(name: str, data: Path | str | None = None) -> tuple[Graph, str]:
     path = Path(name)
     if path.suffix == ".npz":
         return _read(path, path.stem, "npz:read_npz_graph", path.stat().st_mtime_ns), "node"
+    if path.suffix == ".csv":
+        return _read(path, path.stem, "edges:read_edges", path.stat().st_mtime_ns), "link"
     source = source_of(name)
     path = _find(name, source, data)
     return _read(path, name.removeprefix(TU), source.reader, path.stat().st_mtime_ns), source.level

@@ -36,6 +36,16 @@ GRAPHS: dict[str, Source] = {
     "coauthor-cs": _npz("coauthor_cs", "18,333 authors in 15 fields", "ms_academic_cs"),
     "coauthor-physics": _npz("coauthor_physics", "34,493 authors in 5 fields", "ms_academic_phy"),
     "dblp": _npz("dblp", "17,716 papers in 4 fields"),
+    "bitcoin-otc": Source(
+        (
+            "graphs/bitcoin-otc/soc-sign-bitcoinotc.csv",
+            "bitcoin-otc/soc-sign-bitcoinotc.csv",
+            "soc-sign-bitcoinotc.csv",
+        ),
+        "edges:read_edges",
+        "link",
+        "35,592 signed ratings of users by users, with times",
+    ),
     "cora-ml": _npz("cora_ml", "2,995 papers in 7 fields"),
 }
 TU = "tu:"

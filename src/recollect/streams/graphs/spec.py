@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.options import check, option, refuse_unknown
+from recollect.options import check, is_finite, option, refuse, refuse_unknown
 from recollect.streams.spec import Spec, plain
 
 LEVELS = ("node", "link", "graph")
@@ -16,6 +16,7 @@ TEST_NODES = ("visible", "hidden")
 REMAINDERS = ("drop", "first", "last")
 SPLITS = ("public", "random")
 FEATURES = ("as-is", "rows")
+PERIODS = ("count", "value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class GraphSpec:
         public where there is one.
     features : as-is, or rows (each node's divided by their sum, as DGL and therefore BeGin load citation graphs).
     test_fraction, valid_fraction, split_seed : the parts of each class in a random split; 0.2 and 0.2 if not given.
+    periods : of time-incremental streams over links: count (as many links in each), value (equally long), or the times
+        at which the second and later ones begin.
 
     >>> GraphSpec(visibility="all")
     Traceback (most recent call last):
@@ -51,9 +54,12 @@ class GraphSpec:
     test_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
     valid_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
     split_seed: int = option(0, low=0)
+    periods: str | tuple[float, ...] = "count"
 
     def __post_init__(self) -> None:
         check(self)
+        if not (self.periods in PERIODS or (isinstance(self.periods, tuple) and all(map(is_finite, self.periods)))):
+            refuse("periods", f"one of {', '.join(PERIODS)}, or a list of times", self.periods, PERIODS)
         if sum(self.fractions) >= 1:
             raise UsageError(
                 f"valid_fraction and test_fraction leave nothing to train on: {' + '.join(map(str, self.fractions))}."

@@ -19,13 +19,15 @@ class View:
     """The part of a graph that may be seen now.
 
     `nodes` are the ids of its nodes, in rising order; row k of `features` and of `adjacency` belongs to the k-th of
-    them. `n_ids` is how many ids there are in all.
+    them. `n_ids` is how many ids there are in all. Where samples are whole graphs, `nodes` are their ids, and the nodes
+    of the k-th are the rows from `offsets[k]` on.
     """
 
     nodes: NDArray[np.int64]
     adjacency: Matrix
     features: Features
     n_ids: int
+    offsets: NDArray[np.int64] | None = None
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:
@@ -38,7 +40,7 @@ class View:
         places: NDArray[np.int64] = self._place[ids]
         if places.size and places.min() < 0:
             stranger = ids.ravel()[places.ravel().argmin()]
-            raise UsageError(f"Node {stranger} may not be seen at this step; the view has {len(self.nodes):,} nodes.")
+            raise UsageError(f"Sample {stranger} may not be seen at this step; the view has {len(self.nodes):,}.")
         return places
 
 

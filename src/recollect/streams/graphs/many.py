@@ -1,0 +1,130 @@
+"""Streams whose samples are whole graphs: which are trained and tested in each task, and which may be seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import UsageError
+from recollect.streams.data import Dataset
+from recollect.streams.graphs.graph import Graph
+from recollect.streams.graphs.nodes import fitted, split_of
+from recollect.streams.graphs.spec import GraphSpec
+from recollect.streams.graphs.view import View
+from recollect.streams.scenarios import build_stream
+from recollect.streams.spec import Spec
+from recollect.streams.stream import Stream
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphViews:
+    """The views of a stream of graphs: all of them, or those of tasks up to now, side by side in one matrix."""
+
+    graph: Graph
+    task_of: Ints
+    visibility: str
+    hidden: NDArray[np.bool_]
+
+    samples = "graphs"
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """How many features a node has; without any, its degree and a one."""
+        return (2,) if self.graph.features is None else (int(self.graph.features.shape[1]),)
+
+    @property
+    def future(self) -> bool:
+        """Whether graphs of tasks to come can be asked."""
+        return self.visibility == "whole"
+
+    def training(self, step: int) -> View:
+        """What may be seen while task `step` is learned."""
+        view: View = self._view(len(self.task_of) if self.future else step, True)
+        return view
+
+    def evaluation(self, step: int) -> View:
+        """What may be seen when a learner is asked after task `step`."""
+        view: View = self._view(len(self.task_of) if self.future else step, False)
+        return view
+
+    @cached_property
+    def _view(self) -> Any:
+        return lru_cache(maxsize=2)(self._made)
+
+    def _made(self, step: int, training: bool) -> View:
+        there = np.ones(len(self.task_of), bool) if self.future else (self.task_of >= 0) & (self.task_of <= step)
+        if training:
+            there &= ~self.hidden
+        return side_by_side(self.graph, np.flatnonzero(there))
+
+
+def side_by_side(graph: Graph, chosen: Ints) -> View:
+    """Some of the graphs in one matrix without edges between them; `nodes` are the numbers of the graphs."""
+    assert graph.offsets is not None
+    sizes = np.diff(graph.offsets)
+    inside = np.repeat(np.isin(np.arange(len(sizes)), chosen), sizes)
+    rows = np.flatnonzero(inside)
+    adjacency = graph.adjacency[rows][:, rows]
+    features = graph.features
+    if features is None:
+        degree = np.diff(adjacency.indptr)
+        features = np.stack([np.log1p(degree), np.ones(len(rows))], 1).astype(np.float32)
+    else:
+        features = features[rows]
+    return View(chosen, adjacency, features, len(sizes), np.concatenate([[0], np.cumsum(sizes[chosen])]))
+
+
+def graph_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bool) -> Stream:
+    """The stream over many graphs, by their classes."""
+    if graph.offsets is None or graph.labels is None or not graph.classes:
+        raise UsageError(f"{graph.name} is no set of graphs with classes; a stream over graphs needs one.")
+    if spec.scenario not in ("class-incremental", "task-incremental"):
+        raise UsageError(
+            f"The graphs of {graph.name} have classes, and no times or domains; got scenario = {spec.scenario}."
+        )
+    parts = split_of(graph.labels, len(graph.classes), graph.split, asked, graph.name)
+    graph, spec, dropped = fitted(graph, spec, asked.remainder)
+    assert graph.labels is not None
+    train, test = (parts[part][graph.labels[parts[part]] >= 0] for part in ("train", "test"))
+    if whole_batches:
+        spec = replace(spec, batch=max(1, len(train)))
+    notes = (*graph.notes, *dropped, *_equal(graph, train, test))
+    data = Dataset(graph.name, train, graph.labels[train], test, graph.labels[test], graph.classes, notes)
+    stream = build_stream(data, spec)
+    of_class = np.full(len(graph.classes) + 1, -1)
+    for k, task in enumerate(stream.tasks):
+        of_class[[graph.classes.index(name) for name in task.original]] = k
+    hidden = np.zeros(len(graph.labels), bool)
+    hidden[parts["test"]] = asked.test_nodes == "hidden"
+    valid, tested = asked.fractions
+    said = (
+        f"{graph.content} {asked.visibility} test {asked.test_nodes} split {valid:g} {tested:g} seed {asked.split_seed}"
+    )
+    views = GraphViews(graph, of_class[graph.labels], asked.visibility, hidden)
+    return replace(stream, variant=f"{stream.variant} {said}".strip(), views=views)
+
+
+def _equal(graph: Graph, train: Ints, test: Ints) -> tuple[str, ...]:
+    """A note on test graphs that stand in the training set, node by node, too."""
+    known = {_content(graph, one) for one in train.tolist()}
+    count = sum(_content(graph, one) in known for one in test.tolist())
+    return (f"{count} of {len(test)} test graphs are equal to a training graph",) if count else ()
+
+
+def _content(graph: Graph, one: int) -> bytes:
+    assert graph.offsets is not None
+    low, high = graph.offsets[one : one + 2]
+    rows = graph.adjacency[low:high]
+    features = graph.features
+    own = (
+        b""
+        if features is None
+        else np.asarray(features[low:high].todense() if hasattr(features, "todense") else features[low:high]).tobytes()
+    )
+    return b"|".join((rows.indptr.tobytes(), (rows.indices - low).tobytes(), own))
