@@ -25,7 +25,7 @@ from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
 from recollect.streams import make_stream, stream_from_values
 
-NETWORKS = [name for name, card in LEARNERS.items() if "regression" in card.problems]
+NETWORKS = [name for name, card in LEARNERS.items() if "regression" in card.problems and "arrays" in card.samples]
 QUICK = {"memory": 20, "samples": 10, "epochs": 2, "lr": 0.01}
 
 
