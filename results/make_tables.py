@@ -40,13 +40,21 @@ HEAD = """# Finished experiments
 Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is
 written by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with 95 %
 t intervals; n is the number of seeds, rows that of the evaluations."""
-SPLIT_IN_DOCS = ("cifar100", "tiny-imagenet")
+_SPLIT = ("AF", "within", "older", "newer")
+TABLES_IN_DOCS = (
+    ("split", "cifar100", _SPLIT),
+    ("split", "tiny-imagenet", _SPLIT),
+    ("ablation", "cifar100-ablation", ("AA", *_SPLIT)),
+)
 RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
 ABOUT = {
     "cifar100": f"{RUN.format('cifar100')}: split CIFAR-100, 10 tasks of 10 classes, one pass, batch 10, M = 2000,"
     " reduced ResNet-18, SGD 0.1; ER draws 10 samples from memory a step, er-64 draws 64; GDumb with 32 epochs before"
     " each of 5 evaluations. Forgetting over 5 rows is that of the 4 earlier tasks that have a row of their own, so er"
     " and finetune stand there a second time, over the same rows.",
+    "cifar100-ablation": f"{RUN.format('cifar100-ablation')}: what ER's result depends on, one factor at a time against"
+    " `er` (SGD 0.1, one step per batch, 10 samples from memory per step, no augmentation), with a network of three"
+    " convolutions; one seed.",
     "cifar100-survey": f"{RUN.format('cifar100-survey')}: ER in the setting in which Soutif et al. 2023 publish it, 20"
     " tasks of 5 classes; their figure stands beside it in docs/learners/er.md.",
     "tiny-imagenet": "`recollect reproduce michel2023 --data DIR` makes these: split Tiny ImageNet, 100 tasks of 2"
@@ -111,9 +119,9 @@ def readme() -> str:
 
 def with_splits(page: str) -> str:
     """The page with the split of forgetting between its marks, an experiment each."""
-    for name in SPLIT_IN_DOCS:
-        head, mark, rest = page.partition(f"<!-- split of results/{name} -->\n")
-        columns = {short: CLASSES[short] for short in ("AF", "within", "older", "newer")}
+    for what, name, shorts in TABLES_IN_DOCS:
+        head, mark, rest = page.partition(f"<!-- {what} of results/{name} -->\n")
+        columns = {short: CLASSES[short] for short in shorts}
         page = head + mark + table(HERE / name, columns) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
     return page
 

@@ -27,7 +27,7 @@ def test_the_network_kept_both_tasks_and_confuses_them(made: toy.Toy) -> None:
     for number in (made.learned, made.first_kept, made.second_kept):
         assert float(number.value) > 0.95
     assert float(made.first_all.value) < 0.05
-    assert float(made.lost.value) + float(made.confusion.value) == pytest.approx(float(made.forgetting.value))
+    assert float(made.within.value) + float(made.newer.value) == pytest.approx(float(made.forgetting.value))
 
 
 def test_the_union_is_harder(made: toy.Toy) -> None:

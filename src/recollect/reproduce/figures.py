@@ -180,8 +180,8 @@ def _what_became(ax: Axes, toy: Toy) -> None:
         if np.isfinite(low) and high > low:
             ax.vlines(place, max(low, 0), min(high, 1), color="black", linewidth=1)
     after = float(toy.first_kept.value), float(toy.first_all.value)
-    _drop(ax, 1, float(toy.learned.value), after[0], f"lost {float(toy.lost.value):.2f}", PARTS["within"][0])
-    _drop(ax, 2, after[0], after[1], f"confusion {float(toy.confusion.value):.2f}", "#2f6f96")
+    _drop(ax, 1, float(toy.learned.value), after[0], f"within {float(toy.within.value):.2f}", PARTS["within"][0])
+    _drop(ax, 2, after[0], after[1], f"newer {float(toy.newer.value):.2f}", PARTS["newer"][0])
     ax.set_xticks(range(3), [name for name, _ in bars], fontsize=6)
     ax.set_xlim(-0.5, 2.6)
     ax.set_ylim(0, 1.14)

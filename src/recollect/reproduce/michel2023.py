@@ -138,14 +138,14 @@ def _toy(out: Path, say: Say, seeds: int) -> str:
         "task 2 at the end, among all four": made.second_all,
         "all four, learned at once in as many passes": made.joint,
         "AF": made.forgetting,
-        "lost": made.lost,
-        "confusion": made.confusion,
-        "lost, with Adam instead of SGD": made.lost_with_adam,
-        "lost, with task 2 shifted so that no line solves both": made.lost_when_shifted,
+        "answered worse within the task": made.within,
+        "confused with the newer task": made.newer,
+        "within the task, with Adam instead of SGD": made.within_with_adam,
+        "within the task, with task 2 shifted so that no line solves both": made.within_when_shifted,
     }
     say(
-        f"{'measured':<15} Figure 1: AF {float(made.forgetting.value):.3f} = lost {float(made.lost.value):.3f}"
-        f" + confusion {float(made.confusion.value):.3f} (n = {made.lost.n})"
+        f"{'measured':<15} Figure 1: AF {float(made.forgetting.value):.3f} = within {float(made.within.value):.3f}"
+        f" + newer {float(made.newer.value):.3f} (n = {made.within.n})"
     )
     table = Table(("", "value and 95 % interval"), tuple((name, str(number)) for name, number in numbers.items()))
     return (

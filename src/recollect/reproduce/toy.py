@@ -60,8 +60,8 @@ class Toy:
     """The toy over seeds. Accuracies of the network after task 2 unless said; `joint` learned both at once.
 
     `learned` is task 1 right after it was learned; `first_kept` and `second_kept` ask each task among its own
-    two classes; `first_all` and `second_all` among all four. AF = lost + confusion. The last two are the lost
-    part when one thing is changed: the optimiser, or where task 2 lies.
+    two classes; `first_all` and `second_all` among all four. AF = within + newer: the first task has no older one.
+    The last two are `within` when one thing is changed: the optimiser, or where task 2 lies.
     """
 
     learned: Estimate
@@ -71,10 +71,10 @@ class Toy:
     second_all: Estimate
     joint: Estimate
     forgetting: Estimate
-    lost: Estimate
-    confusion: Estimate
-    lost_with_adam: Estimate
-    lost_when_shifted: Estimate
+    within: Estimate
+    newer: Estimate
+    within_with_adam: Estimate
+    within_when_shifted: Estimate
     picture: Picture
 
 
@@ -113,10 +113,10 @@ def run_toy(seeds: int = SEEDS) -> Toy:
         second_all=estimate(matrix.R[:, 1, 1]),
         joint=estimate(together.R[:, 0, 0]),
         forgetting=estimate(np.asarray(score(matrix, "forgetting.chaudhry2018"))),
-        lost=estimate(np.asarray(score(matrix, "split.lost"))),
-        confusion=estimate(np.asarray(score(matrix, "split.confusion"))),
-        lost_with_adam=estimate(np.asarray(score(with_adam, "split.lost"))),
-        lost_when_shifted=estimate(np.asarray(score(shifted, "split.lost"))),
+        within=estimate(np.asarray(score(matrix, "split.within"))),
+        newer=estimate(np.asarray(score(matrix, "split.newer"))),
+        within_with_adam=estimate(np.asarray(score(with_adam, "split.within"))),
+        within_when_shifted=estimate(np.asarray(score(shifted, "split.within"))),
         picture=_picture(0),
     )
 
