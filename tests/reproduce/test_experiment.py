@@ -17,7 +17,7 @@ from tests.reproduce.samples import make_run, paper_like, saturating
 
 def test_the_experiments_are_those_of_the_paper() -> None:
     cifar, tiny = experiment.experiments()
-    for one, rows in ((cifar, 5), (tiny, 12)):
+    for one, rows in ((cifar, 5), (tiny, 25)):
         assert [learner.name for learner in one.learners] == ["finetune", "er", "gdumb"]
         assert all(learner.options.get("memory", 2000) == 2000 for learner in one.learners)
         plan = one.learners[-1].plan
