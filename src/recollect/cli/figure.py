@@ -9,6 +9,7 @@ import typer
 
 from recollect.cli import options
 from recollect.errors import UsageError
+from recollect.metrics import registry
 
 
 @options.takes_inputs
@@ -24,12 +25,15 @@ def figure(
     ] = "two",
     stream: Annotated[str | None, typer.Option("--stream", help="Which stream, where there are several.")] = None,
     learner: Annotated[
-        list[str] | None, typer.Option("--learner", help="Only this learner; may be given several times.")
+        list[str] | None,
+        typer.Option("--learner", help="Only this learner; may be given several times, and the order is kept."),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option("--metric", "-m", help="What `compare` compares by: an id; acc.average, of concepts CA."),
     ] = None,
+    style: Annotated[Literal["serif", "sans"], typer.Option("--style", help="Type: Times-like or sans.")] = "serif",
+    rename: options.Rename = None,
     *,
     inputs: options.Inputs,
 ) -> None:
@@ -38,19 +42,15 @@ def figure(
     aa-raa and af-raf are curves over tasks beside their rescaled forms, matrix the score matrices, split what
     forgetting consists of, difficulty what a random classifier gets, compare the paired differences.
 
-    Example: recollect figure aa-raa runs/demo -o aa.pdf --width one
+    Example: recollect figure aa-raa runs/demo -o aa.pdf --width one --rename er="ER (ours)"
     """
     from recollect.report.figures import left_out, make_figure, save_figure
     from recollect.report.gather import gather
 
     inches = _width(width)
-    groups = inputs.groups(paths)
-    if learner:
-        names = {group.learner for group in groups}
-        unknown = [name for name in learner if name not in names]
-        if unknown:
-            raise UsageError(f"there is no learner {unknown[0]!r}; there are {', '.join(sorted(names))}.")
-        groups = tuple(group for group in groups if group.learner in learner)
+    asked = registry.get(metric).card.id if metric else None
+    options.say_alias(metric or "")
+    groups = options.chosen_learners(inputs.groups(paths), learner, rename)
     contents = gather(groups)
     chosen = [one for one in contents.streams if stream in (None, one.key, one.name)]
     if not chosen:
@@ -59,7 +59,7 @@ def figure(
     if len(chosen) > 1:
         there = ", ".join(one.key for one in chosen)
         raise UsageError(f"a figure shows one stream: choose one with --stream; there are {there}.")
-    save_figure(make_figure(name, chosen[0], width=inches, metric=metric), out)
+    save_figure(make_figure(name, chosen[0], width=inches, metric=asked, style=style), out, style)
     lacking = left_out(name, chosen[0])
     if lacking is not None:
         options.say(lacking)

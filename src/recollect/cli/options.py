@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from textwrap import shorten
@@ -25,7 +25,7 @@ from recollect.runs.reduced import without as leave_out
 
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", help="An id, a family or `all`; may be given several times."),
+    typer.Option("--metric", "-m", help="An id, letters such as AF, a family or `all`; may be given several times."),
 ]
 Interval = Annotated[
     Literal["t", "bca", "iqm"],
@@ -220,6 +220,40 @@ def read_reference(name: str) -> Any:
             f"unknown reference {name!r}: expected {', '.join(REFERENCES)}, or a matrix file; there is no such file."
         )
     return group(load(Path(name)))[0].matrix.at(0)
+
+
+Rename = Annotated[
+    list[str] | None,
+    typer.Option("--rename", help='What a learner is called: er="ER (ours)"; may be given several times.'),
+]
+
+
+def chosen_learners(
+    groups: Sequence[Group], learners: Sequence[str] | None, rename: Sequence[str] | None
+) -> tuple[Group, ...]:
+    """The groups of these learners in this order (all of them without), under the names that they are to have."""
+    names = list(dict.fromkeys(group.learner for group in groups))
+    called = dict(_renamed(text) for text in rename or ())
+    unknown = [name for name in (*(learners or ()), *called) if name not in names]
+    if unknown:
+        raise UsageError(f"there is no learner {unknown[0]!r}; there are {', '.join(sorted(names))}.")
+    new = [called.get(name, name) for name in names]
+    twice = next((name for name in new if new.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--rename would call two learners {twice!r}.")
+    order = list(learners or names)
+    kept = sorted((group for group in groups if group.learner in order), key=lambda group: order.index(group.learner))
+    return tuple(
+        Group(tuple(replace(run, learner=called[run.learner]) if run.learner in called else run for run in group.runs))
+        for group in kept
+    )
+
+
+def _renamed(text: str) -> tuple[str, str]:
+    old, sign, new = text.partition("=")
+    if not (old and sign and new.strip()):
+        raise UsageError(f'--rename takes a name and what it is to be called, such as er="ER (ours)"; got {text!r}.')
+    return old, new.strip()
 
 
 def whole_numbers(text: str | None, option: str) -> list[int] | None:

@@ -95,7 +95,8 @@ def _judge_one(bound: Bound, line: Line, sure: bool, incomplete: str | None) -> 
     if sure:
         end = float(made.high if bound.side == "max" else made.low)
         if np.isnan(end):
-            return Verdict(bound, line, False, f"{said}, from {made.n} run: one seed gives no interval to be sure by.")
+            why = made.reason or "one seed gives no interval"
+            return Verdict(bound, line, False, f"{said}, n = {made.n}, which cannot be sure: {why}.")
         said += f" {interval(float(made.low), float(made.high))}, n = {made.n}"
         value = end
     holds = value <= bound.value if bound.side == "max" else value >= bound.value

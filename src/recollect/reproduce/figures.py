@@ -100,7 +100,7 @@ def curve_figure(streams: Sequence[Stream], ids: tuple[str, str]) -> Figure:
     figure = _figure(WIDE, 4.2 if several else 2.6)
     panels: Any = figure.subplots(2, len(streams), squeeze=False, sharex="col") if several else None
     if panels is None:
-        panels = figure.subplots(1, 2, squeeze=False, sharey=True).T
+        panels = figure.subplots(1, 2, squeeze=False).T
     for column, stream in enumerate(streams):
         for row, id in enumerate(ids):
             ax = _points(curve(panels[row][column], stream, id), stream.T)

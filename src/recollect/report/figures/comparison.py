@@ -8,12 +8,13 @@ import numpy as np
 
 from recollect.report.figures.style import COLOURS, text
 from recollect.report.results import Pairs
+from recollect.stats import Pairwise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def differences(ax: Axes, table: Pairs) -> Axes:
+def differences(ax: Axes, table: Pairs, *, long_names: bool = True) -> Axes:
     """Draw each pair's difference with its interval; for all pairs at once; filled where that excludes zero."""
     pairs = table.pairs
     levels = np.arange(len(pairs))[::-1]
@@ -23,7 +24,13 @@ def differences(ax: Axes, table: Pairs) -> Axes:
             ax.hlines(level, number.low, number.high, colors=COLOURS[0], linewidth=1.2)
         ax.plot(number.value, level, "o", ms=4.5, mec=COLOURS[0], mfc=COLOURS[0] if pair.is_apart else "white")
     ax.axvline(0, color="black", linewidth=0.5)
-    ax.set_yticks(levels, [text(f"{pair.first} − {pair.second}") for pair in pairs])
+    ax.set_yticks(levels, [text(_name(pair, long_names)) for pair in pairs])
     ax.set_ylim(-0.6, len(pairs) - 0.4)
     ax.set_xlabel(f"difference in {text(table.id)}")
     return ax
+
+
+def _name(pair: Pairwise, long: bool) -> str:
+    """Two names and a minus; one below the other where they would take the room of the plot."""
+    one_line = f"{pair.first} − {pair.second}"
+    return one_line if long else f"{pair.first}\n− {pair.second}"

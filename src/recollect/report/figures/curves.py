@@ -6,12 +6,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.matrix import Array
 from recollect.report.figures.style import colour, marker, text, whole_ticks
 from recollect.report.results import Stream
 from recollect.report.words import curve_titles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# With more curves than these the bands merge into grey.
+MOST_BANDS = 6
+
+
+def axis_label(id: str, stream: Stream) -> str:
+    """What an axis shows, in words, with the field's letters."""
+    words, letters = stream.words, curve_titles(stream.words, stream.focus).get(id, id)
+    said = {
+        "acc.average": words.average,
+        "acc.incremental": f"{words.average} over time",
+        "forgetting.chaudhry2018": "average forgetting",
+        "raa.michel2023": f"rescaled {words.average}",
+        "raf.michel2023": "rescaled average forgetting",
+    }.get(id, id)
+    return said if letters in (said, id) or not letters.isupper() else f"{said} ({letters})"
+
+
+def _in_range(value: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """The ends of a band, where the scores are fractions without what no fraction can be."""
+    known = value[np.isfinite(value)]
+    if known.size and known.min() >= 0 and known.max() <= 1:
+        return np.clip(low, -1, 1), np.clip(high, -1, 1)
+    return low, high
 
 
 def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
@@ -23,13 +49,14 @@ def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
     every = max(1, len(moments) // 12)
     for row in sorted(set(stream.learners[0].learned_at)):
         ax.axvline(moments[row], color="#999999", linewidth=0.5, linestyle=":", zorder=0)
-    for place, learner in enumerate(stream.learners):
-        if id not in learner.curves:
-            continue
+    drawn = [(place, learner) for place, learner in enumerate(stream.learners) if id in learner.curves]
+    for place, learner in drawn:
         (value, low, high), shade = learner.curves[id].arrays, colour(place)
         known = np.isfinite(value)
         # Only the rows that were evaluated: a band is drawn across those that were not planned.
-        ax.fill_between(moments[known], low[known], high[known], color=shade, alpha=0.15, linewidth=0)
+        if len(drawn) <= MOST_BANDS:
+            low, high = _in_range(value, low, high)
+            ax.fill_between(moments[known], low[known], high[known], color=shade, alpha=0.15, linewidth=0)
         ax.plot(
             moments[known],
             value[known],
@@ -39,15 +66,17 @@ def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
             markeredgecolor="white",
             markeredgewidth=0.4,
             label=text(learner.label),
+            clip_on=False,
+            zorder=3,
         )
         bend = learner.plateau
         if bends and id == "raa.michel2023" and bend and bend.at is not None and bend.low is not None:
             # Between two tasks that were evaluated the curve is the line between them.
             level = float(np.interp(bend.at + 1, moments[known], value[known]))
-            ax.plot(bend.at + 1, level, "o", ms=7, mfc="none", mec=shade, mew=1)
+            ax.plot(bend.at + 1, level, "o", ms=7, mfc="none", mec=shade, mew=1, clip_on=False)
             ax.hlines(level, bend.low + 1, (bend.high or bend.at) + 1, colors=shade, linewidth=3, alpha=0.5)
     ax.set_xlabel(stream.words.axis)
-    ax.set_ylabel(text(curve_titles(stream.words, stream.focus).get(id, id)))
+    ax.set_ylabel(text(axis_label(id, stream)))
     whole_ticks(ax.xaxis)
     ax.set_xlim(1, max(2, int(moments[-1])))
     return ax

@@ -21,6 +21,9 @@ def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False)
     each concept had been learned.
     """
     scores, _, _ = learner.matrix.arrays
+    # A row that was never evaluated is no row of the picture.
+    kept = np.arange(len(scores)) if stream.rows else np.flatnonzero(np.isfinite(scores).any(axis=1))
+    scores = scores[kept]
     known = scores[np.isfinite(scores)]
     bounds = (0.0, 1.0)
     if known.size and (known.min() < 0 or known.max() > 1):
@@ -33,7 +36,7 @@ def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False)
         vmax=bounds[1],
         extent=(0.5, columns + 0.5, rows + 0.5, 0.5),
         interpolation="nearest",
-        aspect="auto" if rows > 2 * columns else "equal",
+        aspect="equal" if columns / 2 < rows < 2 * columns else "auto",
     )
     if written:
         middle = sum(bounds) / 2
@@ -54,9 +57,12 @@ def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False)
             ax.add_patch(_frame(task + 0.5, row + 0.5))
     ax.set_title(text(learner.label))
     ax.set_xlabel(f"evaluated {stream.words.task}")
-    ax.set_ylabel(f"after {stream.words.moment}" if rows == columns or stream.rows else "row")
+    ax.set_ylabel(f"after {stream.words.moment}")
     for axis in (ax.xaxis, ax.yaxis):
-        whole_ticks(axis)
+        whole_ticks(axis, most=5 if columns > 20 else 9)
+    if len(kept) < len(learner.ends):
+        chosen = np.unique(np.linspace(0, len(kept) - 1, min(6, len(kept))).astype(int))
+        ax.set_yticks(chosen + 1, [str(learner.ends[kept[i]] or "") for i in chosen])
     return ax
 
 

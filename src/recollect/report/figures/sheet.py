@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
+from io import BytesIO
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import MissingExtra, NotComputable, RecollectError, UsageError
 from recollect.report.figures.comparison import differences
-from recollect.report.figures.curves import curve
-from recollect.report.figures.difficulty import difficulty
+from recollect.report.figures.curves import axis_label, curve
+from recollect.report.figures.difficulty import LABELS, difficulty
 from recollect.report.figures.matrices import matrix
 from recollect.report.figures.split import parts
-from recollect.report.figures.style import RC, WIDTHS
-from recollect.report.results import Learner, Stream
+from recollect.report.figures.style import PARTS, RC, STYLES, WIDTHS, text
+from recollect.report.results import Learner, Pairs, Stream
+from recollect.runs.files import write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,15 +33,19 @@ FIGURES = {
     "compare": "paired differences with their intervals",
 }
 FORMATS = ("pdf", "svg", "png", "pgf")
+# More pairs than these do not fit a column.
+MOST_PAIRS = 20
 
 
-def make_figure(name: str, stream: Stream, *, width: str | float = "two", metric: str | None = None) -> Figure:
+def make_figure(
+    name: str, stream: Stream, *, width: str | float = "two", metric: str | None = None, style: str = "serif"
+) -> Figure:
     """Draw a figure of one stream. `width` is "one" or "two" columns of a paper, or inches."""
     if name not in FIGURES:
         raise UsageError(f"unknown figure {name!r}; there are {', '.join(FIGURES)}.")
     inches = WIDTHS[width] if isinstance(width, str) else width
     matplotlib = _matplotlib()
-    with matplotlib.rc_context(RC):
+    with matplotlib.rc_context(RC | STYLES[style]):
         if name == "aa-raa":
             return _curves(stream, ("acc.average", "raa.michel2023"), inches)
         if name == "af-raf":
@@ -52,8 +59,8 @@ def make_figure(name: str, stream: Stream, *, width: str | float = "two", metric
         return _compare(stream, metric or stream.focus.headline, inches)
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as pdf, svg, png or pgf, the same bytes for the same numbers."""
+def save_figure(figure: Figure, path: Path, style: str = "serif") -> None:
+    """Write a figure as pdf, svg, png or pgf, whole or not at all, the same bytes for the same numbers."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise UsageError(f"a figure is written as {', '.join(FORMATS)}; got {path.name!r}.")
@@ -63,9 +70,10 @@ def save_figure(figure: Figure, path: Path) -> None:
     )
     # fontTools warns of the font's own dates while it embeds a subset; the reader can do nothing about them.
     logging.getLogger("fontTools").setLevel(logging.ERROR)
-    with _matplotlib().rc_context(RC):
+    made = BytesIO()
+    with _matplotlib().rc_context(RC | STYLES[style]):
         try:
-            figure.savefig(path, format=kind, dpi=300, **options)
+            figure.savefig(made, format=kind, dpi=300, **options)
         except (FileNotFoundError, RuntimeError) as error:
             if kind != "pgf":
                 raise
@@ -73,6 +81,7 @@ def save_figure(figure: Figure, path: Path) -> None:
                 f"pgf is measured by LaTeX (pdflatex), which could not be run: {error}. Install a TeX"
                 " distribution, or write a .pdf."
             ) from error
+    write_atomic(path, made.getvalue())
 
 
 def _curves(stream: Stream, ids: Sequence[str], inches: float) -> Figure:
@@ -81,7 +90,13 @@ def _curves(stream: Stream, ids: Sequence[str], inches: float) -> Figure:
         raise NotComputable(f"no learner on {stream.key} has {' or '.join(ids)} over {stream.words.tasks}.")
     beside = inches > 4 and len(have) > 1
     ratio = 0.5 if inches > 4 and not beside else 0.72
-    figure, axes = _axes(1 if beside else len(have), len(have) if beside else 1, inches, ratio, sharey=True)
+    figure, axes = _axes(
+        1 if beside else len(have),
+        len(have) if beside else 1,
+        inches,
+        ratio,
+        legend=[one.label for one in stream.learners],
+    )
     for ax, id in zip(axes, have, strict=True):
         curve(ax, stream, id)
     _legend(figure, axes[0])
@@ -90,7 +105,7 @@ def _curves(stream: Stream, ids: Sequence[str], inches: float) -> Figure:
 
 def _matrices(stream: Stream, inches: float) -> Figure:
     across = min(len(stream.learners), 4 if inches > 4 else 2)
-    figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, 1.12)
+    figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, _tall(stream))
     # Two digits of 5 points need a fifth of an inch.
     written = inches / across / stream.T >= 0.2 and len(stream.rows) <= 2 * stream.T
     for place, (ax, learner) in enumerate(zip(axes, stream.learners, strict=False)):
@@ -98,7 +113,16 @@ def _matrices(stream: Stream, inches: float) -> Figure:
         if place % across:
             ax.set_ylabel("")
     _hide(axes[len(stream.learners) :])
+    bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.6 if len(axes) <= across else 0.4, aspect=25, pad=0.02)
+    bar.set_label(text(stream.words.score))
+    bar.outline.set_linewidth(0.4)
     return figure
+
+
+def _tall(stream: Stream) -> float:
+    """The height of a matrix's panel over its width: most are square, those of few rows are not."""
+    rows = max(len(stream.rows) or sum(end is not None for end in one.ends) for one in stream.learners)
+    return 1.12 if rows * 2 > stream.T else 0.75
 
 
 def _split(stream: Stream, inches: float) -> Figure:
@@ -107,7 +131,9 @@ def _split(stream: Stream, inches: float) -> Figure:
         why = stream.why_not("split") or "no run has it"
         raise NotComputable(f"the forgetting on {stream.key} cannot be split: {why}.")
     across = min(len(split), 3 if inches > 4 else 1)
-    figure, axes = _axes(ceil(len(split) / across), across, inches, 0.85, sharey=True)
+    names = [says.format(task=stream.words.task, tasks=stream.words.tasks) for _, _, says in PARTS.values()]
+    rows = ceil(len(split) / across)
+    figure, axes = _axes(rows, across, inches, 0.62 if across == 1 else 0.85, sharey=True, legend=[*names, "AF"])
     for ax, learner in zip(axes, split, strict=False):
         parts(ax, stream, learner)
     _hide(axes[len(split) :])
@@ -123,9 +149,9 @@ def _difficulty(stream: Stream, inches: float) -> Figure:
             f"how hard {stream.key} becomes is known from the classes of each {stream.words.task}, which"
             " the runs do not say; give --classes."
         )
-    figure, axes = _axes(1, 1, inches, 0.62)
+    figure, axes = _axes(1, 1, inches, 0.62, legend=list(LABELS.values()))
     difficulty(axes[0], stream)
-    _legend(figure, axes[0], columns=2)
+    _legend(figure, axes[0])
     return figure
 
 
@@ -146,17 +172,32 @@ def _compare(stream: Stream, metric: str, inches: float) -> Figure:
     if table is None:
         have = ", ".join(one.id for one in stream.comparisons) or "nothing"
         raise NotComputable(f"the learners on {stream.key} are not compared by {metric}; there is {have}.")
-    height = 0.5 + 0.22 * len(table.pairs)
+    table = _fitting(table)
+    long_names = inches > 4 or all(len(pair.first + pair.second) <= 19 for pair in table.pairs)
+    height = 0.5 + (0.19 if long_names else 0.31) * len(table.pairs)
     figure, axes = _axes(1, 1, inches, height / inches)
-    differences(axes[0], table)
+    differences(axes[0], table, long_names=long_names)
+    axes[0].set_xlabel(f"difference in {text(axis_label(metric, stream))}")
     return figure
 
 
-def _axes(rows: int, columns: int, inches: float, ratio: float, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """Panels in a grid; `ratio` is the height of a panel over its width."""
+def _fitting(table: Pairs) -> Pairs:
+    """The pairs that a figure has room for: all of few, else those of the best learner, the nearest first."""
+    if len(table.pairs) <= MOST_PAIRS or table.lead is None:
+        return replace(table, pairs=table.pairs[:MOST_PAIRS])
+    of_best = [pair for pair in table.pairs if table.lead.best in (pair.first, pair.second)]
+    nearest = sorted(of_best, key=lambda pair: abs(float(pair.comparison.difference.value)))
+    return replace(table, pairs=tuple(nearest[:MOST_PAIRS]))
+
+
+def _axes(
+    rows: int, columns: int, inches: float, ratio: float, sharey: bool = False, legend: Sequence[str] = ()
+) -> tuple[Figure, list[Axes]]:
+    """Panels in a grid; `ratio` is the height of a panel over its width. A legend of these names gets its own room."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(inches, rows * inches / columns * ratio), layout="constrained")
+    room = 0.13 * ceil(len(legend) / _across(legend, inches)) if legend else 0.0
+    figure = Figure(figsize=(inches, rows * inches / columns * ratio + room), layout="constrained")
     grid: Any = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
     return figure, list(grid.ravel())
 
@@ -166,9 +207,16 @@ def _hide(axes: Sequence[Axes]) -> None:
         ax.set_axis_off()
 
 
-def _legend(figure: Figure, ax: Axes, columns: int = 4) -> None:
+def _across(names: Sequence[str], inches: float) -> int:
+    """So many names fit beside each other: about 0.055 inches per letter of 7 points, and the line before it."""
+    widest = max((len(name) for name in names), default=1)
+    return max(1, min(len(names), int(inches / (0.055 * widest + 0.42))))
+
+
+def _legend(figure: Figure, ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(columns, max(1, len(labels))))
+    across = _across(labels, float(figure.get_figwidth()))
+    figure.legend(handles, labels, loc="outside upper center", ncols=across, columnspacing=1.2, handlelength=1.8)
 
 
 def _matplotlib() -> Any:

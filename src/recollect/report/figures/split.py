@@ -42,6 +42,6 @@ def parts(ax: Axes, stream: Stream, learner: Learner, over: Literal["time", "tas
     ax.axhline(0, color="black", linewidth=0.5)
     ax.set_title(text(learner.label))
     ax.set_xlabel(f"{stream.words.tasks} learned" if over == "time" else stream.words.task)
-    ax.set_ylabel("forgetting")
+    ax.set_ylabel("forgetting (AF)")
     whole_ticks(ax.xaxis)
     return ax

@@ -10,7 +10,12 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, yellow left out (too light on paper) and orange darkened.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b27a00", "#56b4e9", "#555555", "#7d6bb0")
 MARKERS = ("o", "s", "^", "D", "v", "P", "h", "X")
-WIDTHS = {"one": 3.3, "two": 6.9}
+WIDTHS = {"one": 3.25, "two": 6.75}
+# Times-like for most templates, sans for the others; the fonts of the machine come first.
+STYLES: dict[str, dict[str, Any]] = {
+    "serif": {"font.family": "serif", "mathtext.fontset": "stix"},
+    "sans": {"font.family": "sans-serif", "mathtext.fontset": "dejavusans"},
+}
 
 PARTS = {
     "within": ("#a8451b", "", "within the {task}"),
@@ -20,8 +25,9 @@ PARTS = {
 
 RC: dict[str, Any] = {
     "font.size": 8,
-    "font.family": "serif",
-    "mathtext.fontset": "cm",
+    **STYLES["serif"],
+    "font.serif": ["Times New Roman", "Nimbus Roman", "Liberation Serif", "STIXGeneral", "DejaVu Serif"],
+    "font.sans-serif": ["Helvetica", "Arial", "Liberation Sans", "DejaVu Sans"],
     "axes.titlesize": 8,
     "axes.labelsize": 8,
     "axes.spines.top": False,
@@ -65,8 +71,8 @@ def text(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def whole_ticks(axis: Axis) -> None:
+def whole_ticks(axis: Axis, most: int = 9) -> None:
     """Tasks are counted: no tick between two of them."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
