@@ -46,13 +46,9 @@ def compare(
     Example: recollect compare runs/demo -m forgetting.chaudhry2018
     """
     format = output.one_format(json=as_json, csv=as_csv, md=as_md, latex=as_latex)
-<<<<<<< HEAD
     asked = registry.get(metric) if metric else None
     if metric:
         options.say_alias(metric)
-=======
-    asked = registry.get(metric) if metric else None
->>>>>>> 3e95324 (Figures: 3.25 and 6.75 inches, axes in words, legends that fit, colour bars, serif and sans, names and order by option, written whole or not at all; letters of papers as names of metrics; gates say why they cannot be sure)
     groups = inputs.groups(paths)
     made = compare_groups(
         groups,
