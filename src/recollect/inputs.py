@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,6 +16,39 @@ Unit = Literal["auto", "fraction", "percent", "raw"]
 
 # Accuracies computed in float32 may pass 1 by a rounding error; they are still fractions.
 _ROUNDING = 1e-6
+
+
+_PLAIN_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE
+)
+
+
+def plain_number(text: str) -> float:
+    """The number that a file or a user wrote; ValueError for what only Python takes for one (`1_0`, other digits).
+
+    >>> plain_number(" 0.5 "), plain_number("1e-3")
+    (0.5, 0.001)
+    >>> plain_number("1_0")
+    Traceback (most recent call last):
+    ...
+    ValueError: '1_0' is not a number
+    """
+    word = text.strip()
+    if not _PLAIN_NUMBER.fullmatch(word):
+        raise ValueError(f"{word[:60]!r} is not a number")
+    return float(word)
+
+
+def plain_whole(text: str) -> int:
+    """The whole number that a file or a user wrote; ValueError for anything else.
+
+    >>> plain_whole("12")
+    12
+    """
+    word = text.strip()
+    if not re.fullmatch(r"[+-]?[0-9]{1,1000}", word):
+        raise ValueError(f"{word[:60]!r} is not a whole number")
+    return int(word)
 
 
 def as_scores(values: Any, name: str) -> Array:
@@ -52,8 +86,8 @@ def _numbers(values: Any) -> Array:
     if hasattr(values, "filled") and hasattr(values, "mask"):
         # A masked array: what is masked was not evaluated.
         return np.array(values.astype(np.float64).filled(np.nan))
-    if np.asarray(values if hasattr(values, "dtype") else 0).dtype.kind in "cmM":
-        raise TypeError("complex numbers and dates are not scores")
+    if np.asarray(values if hasattr(values, "dtype") else 0).dtype.kind in "cmMV":
+        raise TypeError("complex numbers, dates and records are not scores")
     try:
         return np.array(values, dtype=np.float64)
     except ValueError:

@@ -8,6 +8,7 @@ import typer
 
 from recollect.cli import options, output
 from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.metrics import Metric, registry
 from recollect.report.gates import Bound, judge
 
@@ -48,6 +49,6 @@ def _bound(text: str, side: Literal["max", "min"]) -> Bound:
     metric: Metric = registry.get(name)
     options.say_alias(name.strip())
     try:
-        return Bound(metric, side, float(value))
+        return Bound(metric, side, plain_number(value))
     except ValueError:
         raise UsageError(f"a bound is ID=VALUE with a number, such as {name.strip()}=0.1; got {text!r}.") from None

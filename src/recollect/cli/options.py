@@ -15,6 +15,7 @@ import typer
 
 from recollect.errors import UsageError
 from recollect.foreign import visible
+from recollect.inputs import plain_whole
 from recollect.metrics import Metric, registry
 from recollect.problems import problem_of
 from recollect.report.provenance import why_incomplete
@@ -265,7 +266,7 @@ def whole_numbers(text: str | None, option: str) -> list[int] | None:
     if text is None:
         return None
     try:
-        return [int(part) for part in text.split(",")]
+        return [plain_whole(part) for part in text.split(",")]
     except ValueError:
         raise UsageError(f"{option} takes whole numbers with commas between, such as 10,10,10; got {text!r}.") from None
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.matrix import ScoreMatrix
 from recollect.metrics import registry
 from recollect.metrics.scoring import Outcome, evaluate, refuse_unknown
@@ -77,7 +78,7 @@ def _plausible(found: list[Identified]) -> list[Identified]:
 def _parse(value: float | str) -> tuple[float, int]:
     text = str(value).strip().rstrip("%").strip()
     try:
-        number = float(text)
+        number = plain_number(text)
     except ValueError:
         raise UsageError(f"a published value must be a number; got {value!r}.") from None
     if not np.isfinite(number):

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.runs.codec import header_from_json, row_from_json
+from recollect.runs.importers.files import once
 from recollect.runs.longcsv import is_ours, read_long
 from recollect.runs.run import Run
 
@@ -40,7 +42,7 @@ def read_export(path: Path) -> list[Run] | None:
 def runs_from_json(text: str, path: Path) -> list[Run]:
     """The runs in a JSON object as `export.to_json` writes it."""
     try:
-        return [_run(run, path) for run in json.loads(text)["runs"]]
+        return [_run(run, path) for run in json.loads(text, object_pairs_hook=once)["runs"]]
     except UsageError as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -55,7 +57,7 @@ def read_vector(path: Path) -> list[float | None]:
         return [float(value) for value in npy.parse(path, npy.NAME, _bytes(path)).reshape(-1)]
     words = [word for word in re.split(r"[\s,;\[\]]+", _text(path)) if word]
     try:
-        return [None if word.lower() in _NOT_EVALUATED else float(word) for word in words]
+        return [None if word.lower() in _NOT_EVALUATED else plain_number(word) for word in words]
     except ValueError as error:
         raise UsageError(f"{path}: numbers were expected, one per task ({error}).") from None
 
@@ -70,6 +72,8 @@ def _read_npz(path: Path) -> list[Run] | None:
     arrays = {}
     try:
         with zipfile.ZipFile(path) as archive:
+            if len(set(archive.namelist())) != len(archive.namelist()):
+                return None
             for name in (RECORD, "R"):
                 member = archive.getinfo(f"{name}.npy")
                 if member.file_size > _LARGEST:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
+from recollect.inputs import plain_number, plain_whole
 from recollect.runs.run import Plan, Row, Run, Task
 
 _RUN = ("run", "learner", "stream", "scenario", "seed", "metric", "unit", "higher_is_better")
@@ -89,30 +90,30 @@ def read_long(text: str, path: Path) -> list[Run]:
 
 def _run(lines: list[tuple[int, Line]], path: Path) -> Run:
     first = lines[0][1]
-    unplanned = {_value(line, "after", int) for _, line in lines if line["planned"] == "0"}
+    unplanned = {_value(line, "after", plain_whole) for _, line in lines if line["planned"] == "0"}
     tasks: dict[int, Line] = {}
     rows: dict[tuple[str, ...], dict[int, Line]] = {}
     for number, line in lines:
         if line["planned"] == "0":
             continue
-        j = int(line["on"])
+        j = plain_whole(line["on"])
         tasks.setdefault(j, line)
         cells = rows.setdefault(tuple(line[key] for key in _ROW), {})
         if cells.setdefault(j, line) is not line:
             raise ValueError(f"line {number} has a cell that was there before")
     if sorted(tasks) != list(range(len(tasks))) or not tasks:
         raise ValueError(f"its tasks are not numbered from 0 without a gap: {sorted(tasks)[:20]}")
-    learned_at = {j: _value(line, "learned_at", int) for j, line in tasks.items() if line["learned_at"]}
+    learned_at = {j: _value(line, "learned_at", plain_whole) for j, line in tasks.items() if line["learned_at"]}
     return Run(
         learner=first["learner"],
         stream=first["stream"],
         scenario=first["scenario"] or None,
-        seed=_value(first, "seed", int),
+        seed=_value(first, "seed", plain_whole),
         metric=first["metric"],
         unit=first["unit"],
         higher_is_better=first["higher_is_better"] != "0",
         tasks=tuple(
-            Task(line["task"], _value(line, "n_classes", int), _value(line, "n_samples", int))
+            Task(line["task"], _value(line, "n_classes", plain_whole), _value(line, "n_samples", plain_whole))
             for _, line in sorted(tasks.items())
         ),
         rows=tuple(_row(cells, len(tasks), first["metric"]) for cells in rows.values()),
@@ -130,15 +131,15 @@ def _row(cells: Mapping[int, Line], T: int, metric: str) -> Row:
         values = tuple(_value(cells[j], key, convert) if j in cells else None for j in range(T))
         return None if all(value is None for value in values) else values
 
-    score = column("score", float)
+    score = column("score", plain_number)
     return Row(
-        int(line["after"]),
-        _value(line, "step", int),
+        plain_whole(line["after"]),
+        _value(line, "step", plain_whole),
         line["task_end"] != "0",
         scores={} if score is None else {metric: score},
-        correct=column("correct", int),
-        n=column("n", int),
-        joint=column("joint", float),
+        correct=column("correct", plain_whole),
+        n=column("n", plain_whole),
+        joint=column("joint", plain_number),
     )
 
 

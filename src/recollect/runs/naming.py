@@ -29,7 +29,7 @@ _FIRST = re.compile(rf"{_WORD}[-_ =]?([0-9]{{1,18}})[-_. ]+(.+)", re.IGNORECASE)
 # What every tool calls its file: it names no learner.
 _NO_NAMES = frozenset(
     ("acc", "accuracy", "eval", "eval_results", "evaluation", "log", "logs", "matrix", "metrics", "output", "result")
-) | {"results", "scores"}
+) | {"results", "run", "scores"}
 
 
 def named(runs: Sequence[Run], pattern: str | None = None) -> list[Run]:

@@ -66,3 +66,20 @@ def test_a_loss_is_raw_and_a_text_is_refused(tmp_path):
     path.write_text(path.read_text().replace("12.5", '"high"'))
     with pytest.raises(UsageError, match="'high' is not a number"):
         pyclad.read(path)
+
+
+def test_what_the_file_prints_names_its_definitions(fixtures):
+    for run in pyclad.read(fixtures / "pyclad" / "naive.json"):
+        said = [note for note in run.notes if note.startswith("the file says")]
+        assert any("BackwardTransfer" in note and note.endswith("= bwt.pyclad_code") for note in said)
+        assert not any(note.startswith("warning") for note in run.notes)
+
+
+def test_a_number_that_no_definition_gives_is_a_warning(fixtures, tmp_path):
+    output = json.loads((fixtures / "pyclad" / "naive.json").read_text())
+    for key, value in output.items():
+        if key.startswith("concept_metric_callback"):
+            value["metrics"]["BackwardTransfer"] = 0.123456
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(output))
+    assert any(note.startswith("warning: the file says BackwardTransfer") for note in pyclad.read(path)[0].notes)

@@ -17,7 +17,8 @@ def test_gem(fixtures, same):
     same(run.matrix.b, [0.1012, 0.09, 0.1101])
     same(run.matrix.R, [[0.8012, 0.15, 0.1203], [0.7001, 0.85, 0.2], [0.65, 0.7999, 0.9]])
     assert (run.learner, run.stream) == ("gem", "mnist_permutations")
-    assert not any("Final Accuracy" in note for note in run.notes)
+    assert any(note.startswith("the file says Final Accuracy") and note.endswith("acc.average") for note in run.notes)
+    assert not any(note.startswith("warning") for note in run.notes)
 
 
 def test_gem_a_summary_that_disagrees_is_said(fixtures, tmp_path):

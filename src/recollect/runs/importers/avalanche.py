@@ -20,7 +20,7 @@ The CSV file and the text log have 4 decimals, JSON has all of them.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,10 +188,11 @@ def _from_events(path: Path, runs: Sequence[Events], notes: Sequence[str]) -> li
             said.append("every evaluation lies inside a training phase or before it: none is an experience's end")
         names = [f"experience {task}" for task in line.tasks]
         if len(runs) == 1:
-            return [reconciled(_run(path, line.rows, names, said), claims_of(events), places=4)]
+            run = _run(path, line.rows, names, said, learned_at=line.learned_at)
+            return [reconciled(run, claims_of(events), places=4)]
         said += [_runs_in(len(runs), len(kept)), f"this is run {place} of {len(runs)} in the log"]
         suffix = f" (run {place}, not whole)" if missing else ""
-        run = _run(path, line.rows, names, said, part=place, suffix=suffix)
+        run = _run(path, line.rows, names, said, part=place, suffix=suffix, learned_at=line.learned_at)
         made.append(reconciled(run, claims_of(events) if not missing else [], places=4))
     return made
 
@@ -259,6 +260,7 @@ def _run(
     complete: bool = True,
     part: int | None = None,
     suffix: str = "",
+    learned_at: Mapping[int, int] | None = None,
 ) -> Run:
     origin = origin_of(path)
     return make_run(
@@ -273,5 +275,6 @@ def _run(
         unit="fraction",
         notes=[*notes, origin.note if part is None else None],
         complete=complete,
+        learned_at=learned_at,
         part=part,
     )

@@ -18,6 +18,7 @@ from itertools import count, pairwise
 from pathlib import Path
 
 from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import Score, number, whole
 from recollect.runs.importers.events import Evaluated, Learned
 from recollect.runs.importers.files import cannot_read, in_words
@@ -161,7 +162,7 @@ def _online_events(path: Path, marks: list[_Mark]) -> tuple[Events, list[str]]:
 def score_of(path: Path, text: str) -> Score:
     """The accuracy that a log or a table prints."""
     try:
-        return number(float(text))
+        return number(plain_number(text))
     except ValueError:
         raise cannot_read(path, NAME, f"'{in_words(text)}' is not an accuracy.") from None
 

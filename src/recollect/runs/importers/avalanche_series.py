@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.runs.importers.avalanche_log import METRIC, NAME, no_scores
 from recollect.runs.importers.build import Score, check_size, number, whole
-from recollect.runs.importers.files import cannot_read, in_words
+from recollect.runs.importers.files import cannot_read, in_words, once
 from recollect.runs.run import ACCURACY, Row
 
 
@@ -55,7 +55,7 @@ def are_json_lines(lines: Sequence[str]) -> bool:
 def _record(line: str) -> dict[str, Any] | None:
     """The object on a line of JSON lines, metrics at a step; None if the line is none."""
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=once)
     except (ValueError, RecursionError):
         return None
     step = whole(record.get("step")) if isinstance(record, dict) else None

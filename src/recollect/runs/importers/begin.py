@@ -44,11 +44,11 @@ def read(path: Path, *, metric: str = "accuracy") -> list[Run]:
         )
     T = test.shape[0]
     check_size(path, NAME, T, T)
-    (matrix,), future = blank_future_zeros([_tasks(path, test, T)], "BeGin")
-    joint = _joint(path, results, T)
+    learner, stream, increment = _names(path)
+    matrix, future = _future(_tasks(path, test, T), increment)
+    joint = _joint(path, results, T, increment)
     untrained = _untrained(path, results, T, blank=future is not None)
     raw = metric.lower() in _LOWER_IS_BETTER
-    learner, stream, increment = _names(path)
     rows = [] if untrained is None else [Row(-1, scores={metric: untrained})]
     for i, row in enumerate(matrix):
         rows.append(Row(i, scores={metric: tuple(row)}, joint=None if joint is None else tuple(joint[i])))
@@ -84,14 +84,23 @@ def _tasks(path: Path, array: np.ndarray[Any, Any], T: int) -> Matrix:
         raise cannot_read(path, NAME, f"{error}.") from None
 
 
-def _joint(path: Path, results: Any, T: int) -> Matrix | None:
+def _future(matrix: Matrix, increment: str) -> tuple[Matrix, str | None]:
+    """Zeros above the diagonal are "not evaluated" where tasks are periods; elsewhere future tasks were evaluated."""
+    if increment not in ("time", ""):
+        return matrix, None
+    (blanked,), note = blank_future_zeros([matrix], "BeGin")
+    if note is not None and not increment:
+        note += " in time-incremental files; the folder's name does not say which increment this is"
+    return blanked, note
+
+
+def _joint(path: Path, results: Any, T: int, increment: str) -> Matrix | None:
     if "accum_test" not in results:
         return None
     array = array_of(path, NAME, results, "accum_test")
     if array.shape != (T, T + 1):
         raise cannot_read(path, NAME, f"'accum_test' has shape {array.shape}; exp_test is for {T} tasks.")
-    (matrix,), _ = blank_future_zeros([_tasks(path, array, T)], "BeGin")
-    return matrix
+    return _future(_tasks(path, array, T), increment)[0]
 
 
 def _untrained(path: Path, results: Any, T: int, blank: bool) -> tuple[Score, ...] | None:

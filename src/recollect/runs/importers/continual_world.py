@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import Score, check_size, make_run, named, number, whole
 from recollect.runs.importers.files import (
     cannot_read,
@@ -166,7 +167,7 @@ def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _score(text: str) -> Score:
-    return number(float(text)) if text.strip() else None
+    return number(plain_number(text)) if text.strip() else None
 
 
 def _whole_column(header: Sequence[str], body: Sequence[Sequence[str]], name: str) -> tuple[int | None, ...]:

@@ -30,12 +30,16 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Laid:
-    """Tasks in the order of learning (then those never learned), and the rows of their evaluations."""
+    """Tasks in the order of learning (then those never learned), and the rows of their evaluations.
+
+    Where tasks come again rows are the ends of visits, and `learned_at` says by which row each task was first learned.
+    """
 
     tasks: tuple[str, ...]
     learned: int
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    learned_at: Mapping[int, int] | None = None
 
 
 def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also: Sequence[str] = ()) -> Laid:
@@ -82,6 +86,16 @@ def lay_out(events: Sequence[Learned | Evaluated], metric: str = ACCURACY, also:
     notes = []
     if repeated:
         notes.append(f"{repeated} evaluations came twice with nothing learned in between: the last counts")
+    learned_at = None
     if revisited:
-        notes.append(f"a task was learned again: {revisited} evaluations after that are rows that are no task's end")
-    return Laid(tasks, len(learned), rows, tuple(notes))
+        notes.append(f"tasks were learned again: {revisited} of {len(rows)} rows are the ends of such visits")
+        learned_at = (
+            _first_learned(rows) if not any(event.inside for event in events if isinstance(event, Evaluated)) else None
+        )
+    return Laid(tasks, len(learned), rows, tuple(notes), learned_at)
+
+
+def _first_learned(rows: Sequence[Row]) -> dict[int, int]:
+    """The row by which each task was first learned, the untrained one not counted."""
+    timed = [row for row in rows if not (row.after == -1 and row.task_end)]
+    return {row.after: place for place, row in enumerate(timed) if row.task_end}

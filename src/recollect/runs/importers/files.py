@@ -91,10 +91,20 @@ def load_json(path: Path, tool: str) -> Any:
     """The file's JSON; NaN and Infinity are taken as Python writes them."""
     text = read_text(path, tool)
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise cannot_read(path, tool, f"it is not JSON: {why}. Is the file whole?") from None
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, or ValueError if a key comes twice: which of the two is meant cannot be told."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key '{in_words(twice)}' comes twice in one object")
+    return made
 
 
 def is_folder(path: Path) -> bool:

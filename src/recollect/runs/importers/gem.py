@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import Score, check_size, make_run, named, number, task_rows
 from recollect.runs.importers.files import cannot_read, head_lines, in_words, read_text
+from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.run import Run
 
 NAME = "gem"
@@ -58,10 +60,9 @@ def read(path: Path) -> list[Run]:
         notes=(
             "the row above the bar is the learner before any training",
             "scores have the 4 decimals that GEM prints",
-            _disagreement(body[-1], rest),
         ),
     )
-    return [run]
+    return [reconciled(run, _claims(rest), places=4)]
 
 
 def _is_row(line: str) -> bool:
@@ -70,7 +71,7 @@ def _is_row(line: str) -> bool:
 
 def _row(path: Path, line: str) -> list[Score]:
     try:
-        return [number(float(word)) for word in line.split()]
+        return [number(plain_number(word)) for word in line.split()]
     except ValueError:
         raise cannot_read(path, NAME, f"'{in_words(line)}' is not a row of numbers separated by blanks.") from None
 
@@ -81,12 +82,18 @@ def _names(path: Path) -> tuple[str, str]:
     return (found["model"], found["data"]) if found else (path.stem, "unknown")
 
 
-def _disagreement(last: list[Score], summary: list[str]) -> str | None:
-    """A note if the file's own `Final Accuracy` is not the mean of its last row."""
-    for line in summary:
-        found = re.match(r"\s*Final Accuracy:\s*(\d+\.\d+)", line)
-        scores = [score for score in last if score is not None]
-        if found and scores and abs(float(found[1]) - sum(scores) / len(scores)) > 2e-4:
-            mean = sum(scores) / len(scores)
-            return f"the file says Final Accuracy {found[1]}, but its last row averages {mean:.4f}"
-    return None
+_PRINTED = {
+    "Final Accuracy": ("acc.average",),
+    "Backward": ("bwt.gem_code", "bwt.lopezpaz2017"),
+    "Forward": ("fwt.begin_docs", "fwt.lopezpaz2017"),
+}
+
+
+def _claims(summary: list[str]) -> list[Claim]:
+    """The three numbers below the matrix."""
+    found = {
+        match[1]: float(match[2])
+        for line in summary
+        if (match := re.match(r"\s*(Final Accuracy|Backward|Forward)\s*:\s*(-?[0-9]+\.[0-9]+)\s*$", line))
+    }
+    return [Claim(name, value, _PRINTED[name]) for name, value in found.items()]

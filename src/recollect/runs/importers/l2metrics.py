@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import check_size, make_run, named, whole
 from recollect.runs.importers.events import Evaluated, Learned, lay_out
 from recollect.runs.importers.files import (
@@ -111,7 +112,8 @@ def _read(folder: Path, logs: list[Path], metric: str | None) -> Run | None:
         stream=stream if isinstance(stream, str) else "unknown",
         unit="raw",
         metric=column,
-        complete=False,
+        complete=line.learned_at is not None,
+        learned_at=line.learned_at,
         config={key: value for key, value in scenario.items() if isinstance(value, str)},
         notes=(
             f"a score is the mean '{in_words(column)}' of a test block's complete experiences, as logged",
@@ -160,7 +162,7 @@ def _experience(log: Path, place: int, fields: dict[str, Any], column: str) -> _
     if block is None or number is None or kind not in ("train", "test") or not task:
         raise cannot_read(log, NAME, f"line {place} does not name its block, experience, type and task. Is it whole?")
     try:
-        score = float(text) if text else float("nan")
+        score = plain_number(text) if text else float("nan")
     except ValueError:
         raise cannot_read(log, NAME, f"line {place} says '{in_words(text)}' for {in_words(column)}.") from None
     if abs(score) > 1e100:

@@ -21,6 +21,7 @@ from recollect.runs.importers.files import (
     read_text,
 )
 from recollect.runs.importers.literals import NotALiteral, parse
+from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.run import ACCURACY, Row, Run
 
 NAME = "mammoth"
@@ -214,7 +215,7 @@ def _values(path: Path, text: str) -> list[Score]:
 def _run(path: Path, logged: Mapping[Any, Any], setting: str | None, rows: list[Row], T: int, notes: list[str]) -> Run:
     dataset, model = (logged.get(key) for key in ("dataset", "model"))
     stream = dataset if isinstance(dataset, str) else "unknown"
-    return make_run(
+    run = make_run(
         path,
         NAME,
         rows=rows,
@@ -231,6 +232,21 @@ def _run(path: Path, logged: Mapping[Any, Any], setting: str | None, rows: list[
         notes=["Mammoth evaluates the tasks seen so far only", *notes],
         config=_options(logged),
     )
+    return reconciled(run, _claims(logged, T), places=6)
+
+
+def _claims(logged: Mapping[Any, Any], T: int) -> list[Claim]:
+    """The mean accuracy, forgetting and transfer that Mammoth logs beside the cells, in percent."""
+    ids = {
+        f"accmean_task{T}": ("acc.average",),
+        "forgetting": ("forgetting.pycil", "forgetting.chaudhry2018"),
+        "bwt": ("bwt.lopezpaz2017",),
+    }
+    return [
+        Claim(name, float(logged[name]) / 100, expected)
+        for name, expected in ids.items()
+        if isinstance(logged.get(name), int | float) and not isinstance(logged[name], bool)
+    ]
 
 
 # Arguments that say where and when a run was made, not what learned.

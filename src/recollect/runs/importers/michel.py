@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import (
     Matrix,
     Score,
@@ -119,7 +120,7 @@ def _score(path: Path, i: int, cell: str) -> Score:
     if not cell.strip():
         return None
     try:
-        return number(float(cell))
+        return number(plain_number(cell))
     except ValueError:
         raise cannot_read(path, NAME, f"row {i} holds '{in_words(cell)}', not a score.") from None
 

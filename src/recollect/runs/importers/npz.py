@@ -69,6 +69,9 @@ def _arrays(path: Path) -> dict[str, Any]:
                     f"it unpacks to {len(members):,} arrays of {size:,} bytes; up to {MAX_MEMBERS:,} of"
                     f" {MAX_UNPACKED:,} are read. Save the score matrix alone.",
                 )
+            names = [member.filename.removesuffix(".npy") for member in members]
+            if len(set(names)) != len(names):
+                raise cannot_read(path, NAME, "two of its arrays have one name. Save each once.")
             for member in members:
                 with archive.open(member) as file:
                     content = file.read(member.file_size + 1)

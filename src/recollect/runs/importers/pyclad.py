@@ -8,6 +8,7 @@ from typing import Any
 
 from recollect.runs.importers.build import Score, check_size, make_run, named, number, task_rows, whole
 from recollect.runs.importers.files import cannot_read, guess_json, in_words, load_json, mentions
+from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.run import Run
 
 NAME = "pyclad"
@@ -84,7 +85,7 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
     scores_in = [cell for row in rows for cell in row if cell is not None]
     fraction = all(0 <= cell <= 1 for cell in scores_in)
     stream = _name(output, "dataset")
-    return make_run(
+    run = make_run(
         path,
         NAME,
         problem="detection",
@@ -104,6 +105,30 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
             None if fraction else "scores outside 0 to 1: taken as they are (raw), higher is better",
         ),
     )
+    return reconciled(run, _claims(callback), places=8)
+
+
+# pyCLAD's names of its metrics, and the definitions that its code and its documents give.
+_PRINTED = {
+    "ContinualAverage": ("acc.continual_average",),
+    "BackwardTransfer": ("bwt.pyclad_code", "bwt.diazrodriguez2018"),
+    "ForwardTransfer": ("fwt.diazrodriguez2018",),
+    "ForgettingMeasure": ("forgetting.pyclad_code",),
+}
+
+
+def _claims(callback: dict[str, Any]) -> list[Claim]:
+    """The metrics that the file prints of this matrix; of those given after every concept, the last."""
+    final, steps = (callback.get(key) for key in ("metrics", "stepwise_metrics"))
+    printed = dict(final) if isinstance(final, dict) else {}
+    for name, values in steps.items() if isinstance(steps, dict) else ():
+        if isinstance(values, list) and values:
+            printed.setdefault(name, values[-1])
+    return [
+        Claim(name, float(printed[name]), ids)
+        for name, ids in _PRINTED.items()
+        if isinstance(printed.get(name), int | float) and not isinstance(printed[name], bool)
+    ]
 
 
 # pyCLAD's own name of the strategy that trains on everything seen so far.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import MAX_CELLS, MAX_TASKS, Score, make_run, number, whole
 from recollect.runs.importers.files import cannot_read, in_words
 from recollect.runs.run import ACCURACY, Row, Run, Task
@@ -30,7 +31,7 @@ def score_of(text: Any) -> Score:
     if not isinstance(text, str):
         return number(text)
     word = text.strip().lower()
-    return None if word in _EMPTY else number(float(word))
+    return None if word in _EMPTY else number(plain_number(word))
 
 
 def runs_of_table(path: Path, tool: str, records: Sequence[Mapping[str, Any]]) -> list[Run]:
@@ -184,7 +185,7 @@ def _is_false(value: Any) -> bool:
 def _count(path: Path, tool: str, name: str, value: Any) -> int | None:
     if value is None or (isinstance(value, str) and value.strip().lower() in _EMPTY):
         return None
-    count = whole(float(value)) if isinstance(value, str) and value.strip().endswith(".0") else whole(value)
+    count = whole(plain_number(value)) if isinstance(value, str) and value.strip().endswith(".0") else whole(value)
     if count is None or count < 0:
         raise cannot_read(path, tool, f"{name} is '{in_words(value)}'; expected a whole number.")
     return count
