@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -287,6 +288,8 @@ def _with_untrained(run: Run, given: Scores) -> Run:
         scores = tuple(None if value is None or value != value else float(value) for value in values)
     except (TypeError, ValueError):
         raise UsageError(f"Untrained scores are numbers, one per task; got {str(given)[:80]}.") from None
+    if any(score is not None and math.isinf(score) for score in scores):
+        raise UsageError("Untrained scores are finite numbers, or NaN where not evaluated; one is infinite.")
     if len(scores) != run.T:
         raise UsageError(f"{run.name} has {run.T} tasks, and {len(scores)} untrained scores were given.")
     kept = tuple(row for row in run.rows if row is not run.timeline.base)
