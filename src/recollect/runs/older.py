@@ -12,7 +12,7 @@ _ROLES = {"joint_incremental": "joint", "joint_final": "reference", "cumulative"
 # The targets of detectors when records did not name them: proportions, of which more is better.
 _DETECTION = ("roc_auc", "average_precision", "f1")
 _NUMBERS = frozenset((int, float, type(None)))
-_SIDES = ("older", "own", "newer")
+_SIDES = {"older", "own", "newer"}
 
 
 def from_schema_1(header: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,15 +46,15 @@ def lift_line(line: Mapping[str, Any], metric: str) -> dict[str, Any]:
     lifted = {key: value for key, value in line.items() if key not in ("score", "extra")}
     notes = dict(line.get("extra") or {})
     scores = {} if line.get("score") is None else {metric: line["score"]}
-    if _is_columns(notes.get("scores")):
+    if "scores" in notes and _is_columns(notes["scores"]):
         scores |= {name: values for name, values in notes.pop("scores").items() if name not in scores}
     if scores:
         lifted["scores"] = scores
-    if _is_columns(notes.get("errors")) and set(notes["errors"]) == set(_SIDES):
+    if "errors" in notes and _is_columns(notes["errors"]) and notes["errors"].keys() == _SIDES:
         lifted["errors"] = notes.pop("errors")
-    if _is_columns({"": notes.get("standard_error")}):
+    if "standard_error" in notes and _is_columns({"": notes["standard_error"]}):
         lifted["standard_error"] = notes.pop("standard_error")
-    reasons = _mapping(notes.get("reasons"))
+    reasons = _mapping(notes.get("reasons")) if "reasons" in notes else {}
     if reasons and all(isinstance(text, str) for text in reasons.values()):
         lifted["reasons"] = {metric: notes.pop("reasons")}
     for key in ("reason", "state"):
@@ -65,8 +65,12 @@ def lift_line(line: Mapping[str, Any], metric: str) -> dict[str, Any]:
 
 def _is_columns(value: Any) -> bool:
     """Lists of numbers by name; a line that others recorded may hold anything here."""
-    columns = value.values() if isinstance(value, Mapping) else [None]
-    return all(isinstance(column, list) and _NUMBERS.issuperset(map(type, column)) for column in columns)
+    if type(value) is not dict:
+        return False
+    for column in value.values():
+        if type(column) is not list or not _NUMBERS.issuperset(map(type, column)):
+            return False
+    return True
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
