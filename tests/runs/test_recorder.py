@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import recollect as rc
 from recollect.errors import UsageError
-from recollect.runs import Plan, Recorder, Task, derive
+from recollect.runs import Plan, Recorder, Task, derive, load
 from recollect.runs.reading import read_run
 from recollect.runs.recorder import as_tasks
 
@@ -189,3 +190,54 @@ def test_unknown_fields_name_the_nearest(tmp_path):
 def test_tasks_have_names_of_their_own(tasks):
     with pytest.raises(UsageError, match="at least one task"):
         as_tasks(tasks)
+
+
+def test_class_scores_give_the_whole_split(tmp_path):
+    """A learner with fixed evidence and a bonus for the newest task's classes, logged from a loop of one's own."""
+    rng = np.random.default_rng(0)
+    T, n = 3, 60
+    tasks = [Task(str(j), n_classes=2, classes=(2 * j, 2 * j + 1)) for j in range(T)]
+    labels = rng.integers(0, 2 * T, n * T)
+    evidence = rng.normal(size=(n * T, 2 * T))
+    evidence[np.arange(n * T), labels] += 2
+    with Recorder(tmp_path / "mine", learner="mine", stream="toy", tasks=tasks) as rec:
+        for i in range(T):
+            scores = evidence + np.repeat(np.arange(T) == i, 2) * 3.0
+            for j in range(T):
+                mine = labels // 2 == j
+                rec.log_scores(after=i, on=j, scores=scores[mine], labels=labels[mine], probe=0.9 - 0.1 * (i > j))
+    matrix = load(tmp_path / "mine")[0].matrix
+    parts = [rc.score(matrix, f"split.{part}") for part in ("within", "older", "newer")]
+    assert sum(parts) == pytest.approx(rc.score(matrix, "AF"), abs=1e-15)
+    assert parts[0] == 0
+    assert parts[2] > 0.2
+    assert rc.score(matrix, "probe.forgetting") == pytest.approx(0.1)
+    among = scores[:, :4].argmax(1) == labels
+    assert matrix.restricted[2, 0, 1] == pytest.approx(among[labels // 2 == 0].mean())
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "message"),
+    [
+        ([[1, 0]], [0, 1], "as many labels as samples"),
+        ([1, 0], [0], "one row per sample"),
+        ([[1, 0, 0, 0]], [2], "must be of its classes"),
+        ([[1, 0, 0, 0]], [9], "columns of the scores"),
+        ([[1, 0, 0, 0]], [0.5], "whole numbers"),
+        ([["a", 0, 0, 0]], [0], "class scores are numbers"),
+        ([[1, 0]], [0], "which columns are whose"),
+    ],
+)
+def test_class_scores_that_do_not_fit_are_refused(tmp_path, scores, labels, message):
+    tasks = [Task("a", classes=(0, 1)), Task("b", classes=(2, 3))]
+    rec = Recorder(tmp_path / "mine", learner="mine", stream="toy", tasks=tasks)
+    with pytest.raises(UsageError, match=message):
+        rec.log_scores(after=0, on="a", scores=scores, labels=labels)
+
+
+def test_nan_scores_are_never_right(tmp_path):
+    tasks = [Task("a", classes=(0, 1))]
+    with Recorder(tmp_path / "mine", learner="mine", stream="toy", tasks=tasks) as rec:
+        rec.log_scores(after=0, on="a", scores=[[np.nan, 0.0], [1.0, np.nan], [0.5, 0.5]], labels=[0, 0, 1])
+    assert rec.run.rows[0].correct == (1,)
+    assert rec.run.rows[0].masked == (1,)

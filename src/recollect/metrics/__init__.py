@@ -24,7 +24,7 @@ from recollect.metrics import (
 )
 from recollect.metrics.card import Card, Metric
 from recollect.metrics.dialects import Identified, dialects, identify
-from recollect.metrics.scoring import Outcome, Score, evaluate, over_rows, score
+from recollect.metrics.scoring import Outcome, Score, evaluate, over_rows, score, value_bounds
 
 __all__ = [
     "Card",
@@ -52,4 +52,5 @@ __all__ = [
     "split",
     "uraa",
     "uraf",
+    "value_bounds",
 ]

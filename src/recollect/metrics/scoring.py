@@ -62,6 +62,12 @@ class Outcome:
         object.__setattr__(self, "reason", next((r for r in self.reasons if r), None))
 
 
+def value_bounds(matrix: ScoreMatrix, metric: Metric) -> tuple[float, float]:
+    """What the metric cannot leave on such scores, for its interval; infinite where the scores have no bounds."""
+    is_bounded = matrix.unit != "raw" and matrix.higher_is_better
+    return metric.card.bounds if is_bounded else (-np.inf, np.inf)
+
+
 @overload
 def score(matrix: ScoreMatrix | ArrayLike, id: str, curve: Literal[False] = False, **params: Any) -> Score | Array: ...
 @overload

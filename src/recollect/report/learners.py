@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics import evaluate, registry
+from recollect.metrics import evaluate, registry, value_bounds
 from recollect.report.absent import explain
 from recollect.report.columns import TOTAL_TIME
 from recollect.report.comparison import PLATEAU_CURVE, plateau_of
@@ -20,6 +20,7 @@ from recollect.report.results import Learner, Shares
 from recollect.report.words import Words
 from recollect.runs import Group
 from recollect.stats import Estimate, Plateau, estimate
+from recollect.stats.estimate import Bounds
 
 CURVES = (
     "acc.average",
@@ -125,7 +126,7 @@ class _Batch:
             {id: band for id, band in of.items() if np.isfinite(band.value).any()} for of in self._bands(shown)
         ]
         self.scores = self._apart(matrix.R)
-        self.matrices = self._band(matrix.R)
+        self.matrices = self._band(matrix.R, value_bounds(matrix, registry.get("acc.average")))
         self.untrained = self._known(matrix.b)
         self.joint = self._known(matrix.joint)
         split = split_parts(matrix)
@@ -152,9 +153,11 @@ class _Batch:
     def _numbers(self, words: Words, unscored: Mapping[str, str]) -> list[dict[str, Estimate]]:
         """Every metric of every group; where there is no value, with the first run's reason."""
         seeds = self._values.shape[1]
+        least, most = zip(*(value_bounds(self._matrix, outcome.metric) for outcome in self._outcomes), strict=True)
+        bounds = np.array(least), np.array(most)
         made = [
             {outcome.id: one for outcome, one in zip(self._outcomes, line, strict=True)}
-            for line in scalars(estimate(self._values, axis=1))
+            for line in scalars(estimate(self._values, axis=1, bounds=bounds))
         ]
         for group, numbers in enumerate(made):
             for outcome in self._outcomes:
@@ -172,8 +175,8 @@ class _Batch:
         """(runs, ...) as (groups, seeds, ...)."""
         return runs.reshape(self._groups, -1, *runs.shape[1:])
 
-    def _band(self, runs: Array) -> list[Estimate]:
-        made = estimate(self._apart(runs), axis=1)
+    def _band(self, runs: Array, bounds: Bounds | None = None) -> list[Estimate]:
+        made = estimate(self._apart(runs), axis=1, bounds=bounds)
         return [made.at(row) for row in range(self._groups)]
 
     def _known(self, runs: Array | None) -> list[Estimate | None]:
@@ -185,7 +188,10 @@ class _Batch:
         """Several arrays (runs, ...) of one shape, estimated at once."""
         if not runs:
             return [{} for _ in range(self._groups)]
-        stacked = self._band(np.stack(list(runs.values()), axis=1))
+        known = set(registry.all_ids())
+        reach = [value_bounds(self._matrix, registry.get(id)) if id in known else (-np.inf, np.inf) for id in runs]
+        least, most = np.array(reach).T[:, :, None]
+        stacked = self._band(np.stack(list(runs.values()), axis=1), (least, most))
         return [{name: of.at(place) for place, name in enumerate(runs)} for of in stacked]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.metrics import Metric, Outcome, evaluate
+from recollect.metrics import Metric, Outcome, evaluate, value_bounds
 from recollect.problems import problem_of
 from recollect.report.absent import explain, unscored
 from recollect.report.text import Table, interval, shown
@@ -189,7 +189,8 @@ def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
 
 
 def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) -> Line:
-    over_seeds = estimate(outcome.value, method=method)
+    bounds = value_bounds(group.matrix, outcome.metric)
+    over_seeds = estimate(outcome.value, method=method, bounds=bounds)
     notes = [*outcome.notes]
     reason = None
     if outcome.reason is not None:
@@ -199,7 +200,7 @@ def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) 
         else:
             notes.append(f"a seed without a value: {why}")
     notes += [note for note in over_seeds.notes if reason is None]
-    curve = None if outcome.curve is None else estimate(outcome.curve, method=method)
+    curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=bounds)
     return Line(group, stream, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
 
 

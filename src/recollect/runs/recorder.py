@@ -13,6 +13,8 @@ from typing import Any, Self, SupportsFloat, SupportsIndex
 
 from recollect.errors import UsageError
 from recollect.nearest import nearest
+from recollect.runs.assemble import PROBE
+from recollect.runs.class_scores import ClassCounts, count_right
 from recollect.runs.environment import revision, versions
 from recollect.runs.run import Row, Run, Task
 from recollect.runs.seeds import derive
@@ -128,10 +130,12 @@ class Recorder:
         n: SupportsIndex | None = None,
         step: SupportsIndex | None = None,
         task_end: bool = True,
+        probe: SupportsFloat | None = None,
     ) -> None:
         """Record one cell: after learning task `after` (-1: nothing yet), the score on task `on`.
 
-        Give `score`, or `correct` out of `n`. `task_end=False` with a `step` is an evaluation inside
+        Give `score`, or `correct` out of `n`; `probe` is the score of a linear classifier refitted on the task's
+        training samples with the features of now. `task_end=False` with a `step` is an evaluation inside
         the task that follows `after`. The same cell with the same value again changes nothing; with
         another value it is an error, and so is a new cell of a row that was finished.
         """
@@ -152,6 +156,40 @@ class Recorder:
         before = self._open.cells.setdefault(j, cell)
         if before != cell:
             raise UsageError(f"After task {row.after}, the score on task {j} is {before}; now {cell} came.")
+        if probe is not None:
+            self._open.probes[j] = float(probe)
+
+    def log_scores(
+        self,
+        *,
+        after: SupportsIndex,
+        on: SupportsIndex | str,
+        scores: Any,
+        labels: Any,
+        step: SupportsIndex | None = None,
+        task_end: bool = True,
+        probe: SupportsFloat | None = None,
+    ) -> None:
+        """Record one cell from the scores of every class: the right answers, and those among fewer classes.
+
+        `scores` has one row per test sample of task `on` and one column per class, also those not seen yet;
+        `labels` are the columns of the true classes. The tasks must say their `classes`. With these rows the split of
+        forgetting (`split.within`, `split.older`, `split.newer`) is there, exact in counts.
+
+        >>> import tempfile
+        >>> tasks = [Task("a", classes=(0, 1)), Task("b", classes=(2, 3))]
+        >>> with Recorder(tempfile.mkdtemp() + "/mine", learner="er", stream="toy", tasks=tasks) as rec:
+        ...     rec.log_scores(after=0, on="a", scores=[[1, 0, 0, 0], [0, 1, 0, 0]], labels=[0, 1])
+        ...     rec.log_scores(after=1, on="a", scores=[[1, 0, 2, 0], [0, 1, 0, 0]], labels=[0, 1])
+        ...     rec.log_scores(after=1, on="b", scores=[[0, 0, 2, 0]], labels=[2])
+        >>> rec.run.matrix.masked[1, 0].item(), rec.run.matrix.R[1, 0].item()
+        (1.0, 0.5)
+        """
+        j, newest = self._column(on), operator.index(after) + (not task_end)
+        counts = count_right(scores, labels, j, newest, self._folder.run.tasks)
+        self.log(after=after, on=j, correct=counts.correct, n=counts.n, step=step, task_end=task_end, probe=probe)
+        if self._open is not None:
+            self._open.fewer[j] = counts
 
     def end_row(self, **notes: Any) -> None:
         """Put the row on disk now, with anything that should stand beside it (timings, ...)."""
@@ -235,6 +273,8 @@ class _OpenRow:
         self.after, self.step, self.task_end = after, step, task_end
         self.place = row_place(Row(after, step, task_end))
         self.cells: dict[int, _Cell] = {}
+        self.fewer: dict[int, ClassCounts] = {}
+        self.probes: dict[int, float] = {}
 
     def as_row(self, metric: str, notes: dict[str, Any]) -> Row:
         width = max(self.cells, default=-1) + 1
@@ -242,7 +282,16 @@ class _OpenRow:
         columns = list(zip(*(self.cells.get(j, empty) for j in range(width)), strict=True)) or [()] * 3
         score, correct, n = (column if any(value is not None for value in column) else None for column in columns)
         scores = {} if score is None else {metric: score}
-        return Row(self.after, self.step, self.task_end, scores, correct, n, notes=notes)
+        if self.probes:
+            scores[PROBE] = tuple(self.probes.get(j) for j in range(width))
+        masked = restricted = None
+        if self.fewer:
+            masked = tuple(self.fewer[j].masked if j in self.fewer else None for j in range(width))
+        if self.fewer and self.task_end and self.after >= 0:
+            restricted = tuple(self.fewer[j].restricted if j in self.fewer else () for j in range(width))
+        return Row(
+            self.after, self.step, self.task_end, scores, correct, n, masked=masked, restricted=restricted, notes=notes
+        )
 
 
 def as_tasks(tasks: int | Sequence[str | Task]) -> tuple[Task, ...]:

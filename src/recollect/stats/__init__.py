@@ -16,6 +16,7 @@ from recollect.stats.estimate import Estimate, estimate
 if TYPE_CHECKING:
     from recollect.stats.binomial import clopper_pearson, proportion, wilson
     from recollect.stats.improvement import probability_of_improvement
+    from recollect.stats.item_noise import null_forgetting, over_items
     from recollect.stats.lead import Lead, Rival, find_lead
     from recollect.stats.mcnemar import mcnemar
     from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
@@ -29,6 +30,7 @@ _LATER = {
     "probability_of_improvement": "improvement",
     **dict.fromkeys(("Lead", "Rival", "find_lead"), "lead"),
     "mcnemar": "mcnemar",
+    **dict.fromkeys(("null_forgetting", "over_items"), "item_noise"),
     **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
     **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
@@ -62,6 +64,8 @@ __all__ = [
     "holm",
     "label_shuffles",
     "mcnemar",
+    "null_forgetting",
+    "over_items",
     "probability_of_improvement",
     "proportion",
     "require_same_stream",

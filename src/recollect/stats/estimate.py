@@ -15,6 +15,8 @@ from recollect.stats import _bootstrap
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+Bounds = tuple[ArrayLike, ArrayLike]
+
 METHODS = ("t", "bca", "iqm")
 
 # Below this many seeds the BCa interval covers clearly less than it says (benchmarks/results/coverage.md).
@@ -91,6 +93,7 @@ def estimate(
     axis: int = 0,
     strata: int | None = None,
     resamples: int = 9999,
+    bounds: Bounds | None = None,
 ) -> Estimate:
     """Value and interval over the seeds axis, for every point of the other axes at once.
 
@@ -113,7 +116,12 @@ def estimate(
         within each stratum, as rliable does. Without it every point has its own IQM.
     resamples : int
         Of the bootstrap.
+    bounds : (low, high), optional
+        What the scores cannot leave, such as (0, 1) of proportions; one pair, or arrays of the points' shape, infinite
+        where there is none. An interval that would leave them is made on the logit of the mean, and stays inside.
 
+    >>> print(estimate([0.99, 0.97, 1.0], bounds=(0, 1)))
+    0.9867 [0.8053, 0.9992] (n = 3)
     >>> print(estimate([0.61, 0.58, 0.64, 0.60, 0.62]))
     0.61 [0.5822, 0.6378] (n = 5)
     >>> estimate([0.61]).reason
@@ -139,7 +147,26 @@ def estimate(
         low, high = value - half, value + half
     else:
         value, low, high = _bootstrapped(x, n, value, method, level, seed, resamples)
+    if bounds is not None:
+        low, high = _inside(value, low, high, bounds, scores.shape[1:])
     return _finish(scores.shape[1:], value, low, high, n, sd, method, level, len(scores))
+
+
+def _inside(value: Array, low: Array, high: Array, bounds: Bounds, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """The t interval, where it would leave the bounds made on the logit of the mean between them, which cannot.
+
+    A mean at a bound has no logit and keeps that end; it is moved in by a hundredth of the interval to have the other.
+    """
+    least, most = (np.broadcast_to(np.asarray(end, np.float64), shape).ravel() for end in bounds)
+    width = most - least
+    with np.errstate(all="ignore"):
+        leaves = np.isfinite(width) & (width > 0) & (high > low) & ((low < least) | (high > most))
+        share = (value - least) / width
+        half = (high - low) / 2 / width
+        moved = np.clip(share, np.minimum(half / 100, 0.5), 1 - np.minimum(half / 100, 0.5))
+        centre, reach = np.log(moved / (1 - moved)), half / (moved * (1 - moved))
+        ends = [least + width / (1 + np.exp(-(centre + sign * reach))) for sign in (-1, 1)]
+    return np.where(leaves, np.minimum(ends[0], value), low), np.where(leaves, np.maximum(ends[1], value), high)
 
 
 def check_level(level: float) -> None:
