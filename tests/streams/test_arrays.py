@@ -172,3 +172,17 @@ def test_wrong_npz_files(tmp_path):
     content[60:80] = bytes(20)
     (tmp_path / "bad.npz").write_bytes(content)
     refused("Cannot read")
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((6, 32, 32, 3), "u1"), ((6, 28, 28, 1), "f4"), ((6, 24, 32, 3), "u1")])
+def test_images_with_the_channels_last_are_refused(shape, dtype):
+    x, y = np.zeros(shape, dtype), [0, 1, 2, 0, 1, 2]
+    with pytest.raises(UsageError, match="channels last"):
+        stream_from_arrays(x, y, x, y, tasks=3)
+    first = x.transpose(0, 3, 1, 2)
+    assert len(stream_from_arrays(first, y, first, y, tasks=3).tasks) == 3
+
+
+def test_maps_of_features_are_no_images():
+    x, y = np.zeros((6, 64, 3, 3), "f4"), [0, 1, 2, 0, 1, 2]
+    assert len(stream_from_arrays(x, y, x, y, tasks=3).tasks) == 3

@@ -47,6 +47,17 @@ class Dataset:
         return as_samples(self.x_test)
 
 
+def _refuse_channels_last(x: NDArray[Any]) -> None:
+    """Networks take (channels, height, width); with the channels last, rows of pixels would be taken for channels."""
+    if x.ndim != 4 or x.shape[3] not in (1, 3, 4) or x.shape[1] in (1, 3, 4):
+        return
+    if x.dtype == np.uint8 or x.shape[1] == x.shape[2]:
+        raise UsageError(
+            f"The samples have shape {x.shape[1:]}, which looks like images with the channels last; expected (channels,"
+            " height, width). Give x.transpose(0, 3, 1, 2)."
+        )
+
+
 def dataset_from_arrays(
     name: str,
     x_train: ArrayLike,
@@ -75,6 +86,7 @@ def dataset_from_arrays(
             "Training and test samples have one shape and one type; got"
             f" {inputs[0].shape[1:]} {inputs[0].dtype} and {inputs[1].shape[1:]} {inputs[1].dtype}."
         )
+    _refuse_channels_last(inputs[0])
     classes, y_number = np.unique(labels[0], return_inverse=True)
     places = np.searchsorted(classes, labels[1])
     known = places < len(classes)
