@@ -10,9 +10,9 @@ import typer
 from recollect.cli import options, output
 from recollect.errors import NotComputable
 from recollect.metrics import registry
-from recollect.report.summary import Line, summarise
+from recollect.report.summary import Line, learner_table, summarise
 from recollect.report.text import Table, interval, shown
-from recollect.report.words import Words, common_words, words_for
+from recollect.report.words import Words, common_words, focus_of, words_for
 
 
 @options.takes_inputs
@@ -22,6 +22,10 @@ def score(
     curve: Annotated[bool, typer.Option("--curve", help="Show the value after every task, too.")] = False,
     method: options.Interval = "t",
     window: Annotated[int, typer.Option("--window", help="Evaluations in a window, for anytime.windowed_*.")] = 10,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="One row per learner and one column per metric, as papers have it.")
+    ] = False,
+    percent: Annotated[bool, typer.Option("--percent", help="With --wide: fractions in per cent.")] = False,
     reference: options.Reference = "uniform",
     as_json: options.AsJson = False,
     as_csv: options.AsCsv = False,
@@ -53,9 +57,17 @@ def score(
     else:
         # The default set is a suggestion: what lacks an input is named once, not shown as a row of dashes.
         kept = lines if metric else [line for line in lines if not line.missing]
-        output.show(_table(kept, curve, common_words([words_for(group) for group in groups])), format)
+        if wide:
+            titles = focus_of(groups).titles
+            ids = dict.fromkeys(line.id for line in kept)
+            output.show(learner_table(lines, {titles.get(id, id): id for id in ids}, percent=percent), format)
+        else:
+            output.show(_table(kept, curve, common_words([words_for(group) for group in groups])), format)
+    if percent and not wide:
+        options.say("--percent is for --wide; nothing was changed")
     if format == "text":
         _explain(lines)
+        _say_equal(lines)
     meant = {registry.stands_for(name) for name in metric or ()}
     _refuse_missing(lines, asked=meant & set(registry.all_ids()))
 
@@ -96,6 +108,17 @@ def _explain(lines: list[Line]) -> None:
     said = {note for line in lines for run in line.group.runs for note in run.notes}
     for note in dict.fromkeys(note for line in lines for note in line.notes if note not in said):
         options.say(note)
+
+
+def _say_equal(lines: list[Line]) -> None:
+    """Say of rescaled values that equal the plain ones at the last task that they do so by construction."""
+    ids = {line.id for line in lines}
+    for rescaled, plain in (("raa.michel2023", "acc.average"), ("raf.michel2023", "forgetting.chaudhry2018")):
+        if {rescaled, plain} <= ids:
+            values = {(id(line.group), line.id): float(line.estimate.value) for line in lines}
+            own = [(v, values[group, plain]) for (group, name), v in values.items() if name == rescaled]
+            if any(not np.isnan(v) for v, _ in own) and all(np.isnan(v) or np.isclose(v, w) for v, w in own):
+                options.say(f"{rescaled} is {plain} at the last task by construction: read it as a curve (--curve)")
 
 
 def _refuse_missing(lines: list[Line], asked: set[str]) -> None:

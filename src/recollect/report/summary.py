@@ -204,21 +204,26 @@ def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) 
     return Line(group, stream, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
 
 
-def learner_table(lines: Sequence[Line], columns: Mapping[str, str]) -> Table:
-    """A row a group, a column a metric: ``columns`` maps headings to ids. Cells are value and interval."""
+def learner_table(lines: Sequence[Line], columns: Mapping[str, str], *, percent: bool = False) -> Table:
+    """One row per group, one column per metric: ``columns`` maps headings to ids. Cells are value and interval.
+
+    In percent the scores that are fractions, and what is made of them, are multiplied by 100, with one digit.
+    """
     labels = {id(line.group): line.label for line in lines}
     groups = list({id(line.group): line.group for line in lines}.values())
     streams = {id(line.group): line.stream for line in lines}
     several = len(set(streams.values())) > 1
     found = {(id(line.group), line.id): line.estimate for line in lines}
 
-    def cell(made: Estimate) -> str:
-        return f"{shown(float(made.value), 3)} {interval(float(made.low), float(made.high), 3)}".rstrip()
+    def cell(group: Group, made: Estimate) -> str:
+        factor, digits = (100.0, 1) if percent and group.matrix.unit != "raw" else (1.0, 3)
+        value, low, high = (factor * float(part) for part in (made.value, made.low, made.high))
+        return f"{shown(value, digits)} {interval(low, high, digits)}".rstrip()
 
     rows = tuple(
         (
             f"{labels[id(group)]} on {streams[id(group)]}" if several else labels[id(group)],
-            *(cell(found[id(group), name]) for name in columns.values()),
+            *(cell(group, found[id(group), name]) for name in columns.values()),
             str(len(group.runs)),
         )
         for group in groups

@@ -212,6 +212,9 @@ class Run:
     notes: tuple[str, ...] = ()
     path: Path | None = None
 
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {self.T} tasks, {len(self.rows)} rows, {self.metric}, {self.status}>"
+
     def _repr_html_(self) -> str:
         # Drawing is a layer above; a notebook asks for it by name.
         return str(import_module("recollect.report.notebook").run_html(self))

@@ -78,6 +78,9 @@ class Stream:
     values: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Stream {self.name}: {len(self.tasks)} tasks, {self.scenario}, {self.problem}>"
+
     @cached_property
     def n_classes(self) -> int:
         """The size of the whole label space."""
