@@ -37,3 +37,19 @@ def test_staying_inside_costs_no_coverage(p, n):
         np.mean((made.low <= p) & (p <= made.high)) for made in (estimate(scores, bounds=(0, 1)), estimate(scores))
     )
     assert bounded >= plain - 0.01
+
+
+def test_a_seed_that_collapsed_is_said_with_the_robust_alternative():
+    (said,) = estimate([0.80, 0.81, 0.30, 0.79, 0.80]).notes
+    assert "one seed lies far from all others" in said
+    assert "iqm" in said
+    assert estimate([0.80, 0.81, 0.78, 0.79, 0.80]).notes == ()
+    assert estimate([0.80, 0.81, 0.30, 0.79]).notes == (), "four seeds cannot tell"
+    assert estimate([0.80, 0.81, 0.30, 0.79, 0.80], method="iqm").notes == ()
+
+
+def test_normal_seeds_rarely_look_collapsed():
+    rng = np.random.default_rng(0)
+    for n in (5, 6, 10):
+        made = estimate(rng.normal(0.6, 0.02, (n, 20000)))
+        assert np.mean([reason is not None for reason in made.reason]) < 0.004

@@ -21,6 +21,8 @@ METHODS = ("t", "bca", "iqm")
 
 # Below this many seeds the BCa interval covers clearly less than it says (benchmarks/results/coverage.md).
 _FEW_SEEDS_FOR_BCA = 20
+# A seed that lies so many times as far from the next as all others lie apart is far; fewer seeds cannot tell.
+_FAR, _FEWEST_FOR_FAR = 8.0, 5
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ def estimate(
         value, low, high = _bootstrapped(x, n, value, method, level, seed, resamples)
     if bounds is not None:
         low, high = _inside(value, low, high, bounds, scores.shape[1:])
-    return _finish(scores.shape[1:], value, low, high, n, sd, method, level, len(scores))
+    far = _has_far_seed(x, n) if method == "t" else np.zeros(n.shape, bool)
+    return _finish(scores.shape[1:], value, low, high, n, sd, method, level, len(scores), far=far)
 
 
 def _inside(value: Array, low: Array, high: Array, bounds: Bounds, shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -167,6 +170,21 @@ def _inside(value: Array, low: Array, high: Array, bounds: Bounds, shape: tuple[
         centre, reach = np.log(moved / (1 - moved)), half / (moved * (1 - moved))
         ends = [least + width / (1 + np.exp(-(centre + sign * reach))) for sign in (-1, 1)]
     return np.where(leaves, np.minimum(ends[0], value), low), np.where(leaves, np.maximum(ends[1], value), high)
+
+
+def _has_far_seed(x: Array, n: Counts) -> NDArray[np.bool_]:
+    """Whether one seed lies far from all others, by many times what they differ by: it may have collapsed.
+
+    Of five normal seeds 0.2 % look so, of more fewer (tests/stats/test_bounds.py).
+    """
+    if len(x) < _FEWEST_FOR_FAR:
+        return np.zeros(n.shape, bool)
+    place = [np.clip(n - back, 0, len(x) - 1)[None] for back in (1, 2)]
+    last, before = (np.take_along_axis(x, at, axis=0)[0] for at in place)
+    with np.errstate(invalid="ignore"):
+        below = x[1] - x[0] > _FAR * (last - x[1])
+        above = last - before > _FAR * (before - x[0])
+    return np.asarray((n >= _FEWEST_FOR_FAR) & (below | above))
 
 
 def check_level(level: float) -> None:
@@ -261,13 +279,14 @@ def _finish(
     level: float,
     given: int,
     pooled: bool = False,
+    far: NDArray[np.bool_] | None = None,
 ) -> Estimate:
     with np.errstate(invalid="ignore"):
         width = high - low
-    kind = np.where(np.isinf(value), 2, np.where(width == 0, 1, 0))
-    table = np.full((given + 1, 3), None, dtype=object)
+    kind = np.where(np.isinf(value), 2, np.where(width == 0, 1, 0 if far is None else np.where(far, 3, 0)))
+    table = np.full((given + 1, 4), None, dtype=object)
     for count in np.unique(n):
-        table[count] = [_reason(int(count), given, method, k, pooled) for k in range(3)]
+        table[count] = [_reason(int(count), given, method, k, pooled) for k in range(4)]
     reason = table[n, kind]
     # Equal seeds are one observation, and one observation has no interval.
     low, high = (np.where(np.isnan(width) | ((n > 1) & (width == 0)), np.nan, bound) for bound in (low, high))
@@ -278,7 +297,7 @@ def _finish(
 
 
 def _reason(n: int, given: int, method: str, kind: int, pooled: bool) -> str | None:
-    """What is undefined or unusual at a point with n of the given seeds; kind 1: no width, 2: infinite."""
+    """What is undefined or unusual at a point with n of the given seeds; 1: no width, 2: infinite, 3: a far seed."""
     parts: list[str] = []
     missing = given - n
     if n == 0:
@@ -292,6 +311,11 @@ def _reason(n: int, given: int, method: str, kind: int, pooled: bool) -> str | N
         parts.append("an infinite score gives no interval")
     elif kind == 1:
         parts.append(f"all {n} seeds have the same value: one observation, which has no interval")
+    elif kind == 3:
+        parts.append(
+            "one seed lies far from all others: no interval of so few seeds is to be trusted; the interquartile mean"
+            " (iqm) is the robust alternative"
+        )
     elif method == "bca" and n < _FEW_SEEDS_FOR_BCA:
         parts.append(f"a BCa interval of {n} seeds is too narrow")
     return "; ".join(parts) or None
