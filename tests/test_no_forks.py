@@ -22,6 +22,7 @@ ASKED = {"problem", "scenario", "label", "learner_label"}
 STARTS = {"startswith", "endswith", "removeprefix", "removesuffix"}
 # Where such a comparison is right, and why.
 ALLOWED = {
+    ("learners/graphs/inputs.py", 'setting.samples == "links"'): "what a sample is made of: a link has two ids",
     ("runs/older.py", 'header.get("problem") == "detection"'): "what detectors were scored by before records said it",
     ("streams/concepts/series.py", '"anomaly" not in table.columns'): "a column of SKAB's files",
     ("streams/concepts/series.py", 'column not in ("datetime", "anomaly", "changepoint")'): "columns of SKAB's files",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.assemble import assemble
 from recollect.streams.data import Dataset
 from recollect.streams.graphs.graph import Graph, clean
@@ -87,7 +88,7 @@ class LinkViews:
 
 def link_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bool) -> Stream:
     """The stream over the links of a graph."""
-    if spec.scenario in ("class-incremental", "task-incremental"):
+    if SCENARIOS[spec.scenario].adds_classes:
         raise UsageError(
             f"Links have no classes to add, so a stream over the links of {graph.name} is time-incremental or"
             f" domain-incremental; got {spec.scenario}."
@@ -123,7 +124,7 @@ def link_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
 
 def _tasks(graph: Graph, spec: Spec, asked: GraphSpec) -> tuple[list[str], Ints]:
     """The names of the tasks, and the task of each pair: by its time, or by the class of its first node."""
-    if spec.scenario == "domain-incremental":
+    if SCENARIOS[spec.scenario].is_domains:
         if graph.labels is None or not graph.classes:
             raise UsageError(f"The domains of links are the classes of their first nodes, and {graph.name} has none.")
         groups = np.array_split(np.arange(len(graph.classes)), spec.tasks or len(graph.classes))

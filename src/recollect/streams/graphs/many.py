@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.data import Dataset
 from recollect.streams.graphs.graph import Graph
 from recollect.streams.graphs.nodes import fitted, split_of
@@ -84,7 +85,7 @@ def graph_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: b
     """The stream over many graphs, by their classes."""
     if graph.offsets is None or graph.labels is None or not graph.classes:
         raise UsageError(f"{graph.name} is no set of graphs with classes; a stream over graphs needs one.")
-    if spec.scenario not in ("class-incremental", "task-incremental"):
+    if not SCENARIOS[spec.scenario].adds_classes:
         raise UsageError(
             f"The graphs of {graph.name} have classes, and no times or domains; got scenario = {spec.scenario}."
         )
