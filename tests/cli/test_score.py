@@ -150,3 +150,16 @@ def test_a_missing_cell_is_null_where_a_family_was_asked_for(recollect: Command,
     assert lines["forgetting.chaudhry2018"]["value"] is None
     assert "R[1, 0]" in lines["forgetting.chaudhry2018"]["reason"]
     assert lines["forgetting.first"]["value"] == pytest.approx(0.3)
+
+
+def test_an_interval_over_the_items_of_one_run(recollect: Command, tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text('{"R": [[0.8, 0.1], [0.6, 0.9]], "n_samples": [100, 100]}')
+    for method in ("items", "auto"):
+        (line,) = json.loads(recollect("score", file, "-m", "AA", "--interval", method, "--json").out)
+        assert (line["method"], round(line["low"], 3), round(line["high"], 3)) == ("items", 0.694, 0.806)
+    (line,) = json.loads(recollect("score", file, "-m", "AA", "--interval", "seeds", "--json").out)
+    assert (line["method"], line["low"]) == ("t", None)
+    bare = tmp_path / "bare.json"
+    bare.write_text('{"R": [[0.8, 0.1], [0.6, 0.9]]}')
+    assert "sizes of the test sets" in recollect("score", bare, "-m", "AA", "--interval", "items").err

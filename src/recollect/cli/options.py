@@ -32,6 +32,14 @@ Interval = Annotated[
     Literal["t", "bca", "iqm"],
     typer.Option("--interval", help="Interval over seeds: Student t, BCa bootstrap, bootstrap of the IQM."),
 ]
+ScoreInterval = Annotated[
+    Literal["t", "bca", "iqm", "seeds", "items", "auto"],
+    typer.Option(
+        "--interval",
+        help="Interval over seeds (seeds is Student t; or bca, iqm), over the test items of one run, or auto: seeds"
+        " where there are two, else items where their number is known.",
+    ),
+]
 Reference = Annotated[
     str,
     typer.Option(help="What RAA and RAF compare with: uniform, prior, untrained, joint, or a matrix file."),

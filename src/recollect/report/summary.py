@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate, value_bounds
 from recollect.problems import problem_of
@@ -190,7 +191,9 @@ def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
 
 def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) -> Line:
     bounds = value_bounds(group.matrix, outcome.metric)
-    over_seeds = estimate(outcome.value, method=method, bounds=bounds)
+    over_items = _over_items(group, outcome, method)
+    method = "t" if method in ("seeds", "items", "auto") else method
+    over_seeds = over_items or estimate(outcome.value, method=method, bounds=bounds)
     notes = [*outcome.notes]
     reason = None
     if outcome.reason is not None:
@@ -202,6 +205,27 @@ def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) 
     notes += [note for note in over_seeds.notes if reason is None]
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=bounds)
     return Line(group, stream, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+
+
+def _over_items(group: Group, outcome: Outcome, method: str) -> Estimate | None:
+    """The value of one run with an interval over its test items, where that is asked for; None for one over seeds."""
+    if method not in ("items", "auto") or np.isnan(outcome.value).all():
+        return None
+    if len(group.runs) > 1:
+        if method == "items":
+            raise UsageError(
+                f"--interval items is of one run, and {group.learner} on {group.stream} has {len(group.runs)}. Give one"
+                " of them, or --interval seeds."
+            )
+        return None
+    from recollect.stats import over_items
+
+    try:
+        return over_items(group.runs[0].matrix, outcome.id)
+    except NotComputable as why:
+        if method == "items":
+            raise NotComputable(f"{outcome.id} of {group.learner}: {why}.") from None
+        return None
 
 
 def learner_table(lines: Sequence[Line], columns: Mapping[str, str], *, percent: bool = False) -> Table:
