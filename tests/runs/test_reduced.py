@@ -169,3 +169,11 @@ def test_tasks_whose_classes_are_answers_to_others_stay() -> None:
     with pytest.raises(UsageError, match="No task of the run naive on toy can be left out: it is classification"):
         problem_of("classification").check_leaving_out(run)
     problem_of("detection").check_leaving_out(detector())
+
+
+def test_a_planned_first_row_that_is_absent_keeps_its_place() -> None:
+    run = detector()
+    left = without(replace(run, rows=(run.rows[0], *run.rows[2:])), ["b"])
+    assert left.matrix.learned_at.tolist() == [0, 2]
+    assert np.isnan(left.matrix.R[0]).all()
+    assert not np.isnan(left.matrix.R[1:]).any()
