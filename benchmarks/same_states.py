@@ -57,6 +57,8 @@ def cases() -> dict[str, tuple[str, dict[str, Any], Stream]]:
     concepts = sensors()
     found: dict[str, tuple[str, dict[str, Any], Stream]] = {}
     for card in LEARNERS.values():
+        if "arrays" not in getattr(card, "samples", ("arrays",)):
+            continue
         quick = {key: value for key, value in QUICK.items() if key in card.defaults}
         if "detection" in card.problems:
             for detector in NETWORKS if card.name.endswith("_detector") else ("ECOD", *NETWORKS):

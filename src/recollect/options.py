@@ -50,7 +50,8 @@ def option(
 def read(cls: type[Chosen], owner: str, config: Mapping[str, Any], what: str = "learner") -> Chosen:
     """The options in `config`, checked; an unknown one is an error that names the nearest.
 
-    `what` is what messages call the thing that has the options, and `owner` its name.
+    `what` is what messages call the thing that has the options, and `owner` its name. `elsewhere` of the dataclass
+    says of what people look for here where it is.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -70,7 +71,10 @@ is: samples that the memory holds.
     """
     known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
     values = {}
+    elsewhere: Mapping[str, str] = getattr(cls, "elsewhere", {})
     for name, value in config.items():
+        if name in elsewhere and name not in known:
+            raise UsageError(f"The {what} {owner!r} has no option {name!r}: {elsewhere[name]}")
         if name not in known:
             near = f"the nearest is {nearest(name, known)!r}. It has: {', '.join(known)}." if known else "it has none."
             raise UsageError(f"The {what} {owner!r} has no option {name!r}; {near}")
@@ -131,6 +135,8 @@ def _expected(value: Any, rule: Rule) -> str | None:
         return f"a whole number {_range(rule)}"
     if rule.kind == "float" and not (is_finite(value) and _within(value, rule)):
         return f"a {'fraction' if rule.between else 'number'} {_range(rule)}"
+    if rule.kind == "named" and not (isinstance(value, str) or (isinstance(value, Mapping) and _has_name(value))):
+        return "a name, or a name with options, such as {name: AdamW, weight_decay: 0.01}"
     if rule.kind == "str" and not isinstance(value, str):
         return "a text"
     if rule.kind == "column" and not isinstance(value, str):
@@ -184,6 +190,10 @@ def is_finite(value: Any) -> bool:
 def is_names(value: Any) -> bool:
     """Whether these are names, or places, at least one."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(name, int | str) for name in value)
+
+
+def _has_name(value: Mapping[Any, Any]) -> bool:
+    return isinstance(value.get("name"), str) and all(isinstance(key, str) for key in value)
 
 
 def _is_pair(value: Any) -> bool:

@@ -60,7 +60,7 @@ class AnchoredLearner(Finetune):
         """A gradient step on the loss, and an implicit one on the penalty."""
         super().step(loss)
         if self.anchor:
-            self.anchor.pull(self.options.lr * self.options.strength)
+            self.anchor.pull(self.optimiser.lr * self.options.strength)
 
     def end_task(self) -> None:
         """Add the importance for the task that is over, and move the anchor."""

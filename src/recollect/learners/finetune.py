@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from recollect.learners.inference import PIECE_OF_IMAGES, score_all
 from recollect.learners.inputs import Adapter, Inputs
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.objectives import objective_of
-from recollect.learners.optimisers import SGD, Adam, Optimiser
+from recollect.learners.optimisers import SGD, Adam, Optimiser, clip
 from recollect.learners.options import Network, Offline, Train
 from recollect.learners.randomness import OwnRandomness, sub_seed
 from recollect.runs.seeds import Seeds
@@ -43,7 +43,8 @@ class NetworkLearner(Keeping):
         self.device = devices.choose(device)
         self._seeds = seeds
         self._network_options = options
-        self.objective = objective_of(setting, self.device)
+        smoothing = options.label_smoothing if isinstance(options, Train) else 0.0
+        self.objective = objective_of(setting, self.device, smoothing)
         self._adopt(build(options, setting, seeds.init))
         self.inputs = self._adapter(options)
         self._rng: np.random.Generator | None = None
@@ -206,8 +207,13 @@ class Finetune(NetworkLearner):
             self.step(self.loss(self.outputs(batch.x), y))
 
     def step(self, loss: Tensor) -> None:
-        """One step down the gradient of the loss."""
-        self.optimiser.step(loss)
+        """One step down the gradient of the loss, which is shortened if that was asked for."""
+        if self.options.clip is None:
+            self.optimiser.step(loss)
+            return
+        gradients = torch.autograd.grad(loss, self.optimiser.parameters, allow_unused=True)
+        clip(gradients, self.options.clip)
+        self.optimiser.apply(gradients)
 
     def end_task(self) -> None:
         """Forget what the optimiser remembers, if that was asked for."""
@@ -275,7 +281,14 @@ def _check_weights(network: nn.Module) -> None:
 
 
 def make_optimiser(options: Train | Offline, network: nn.Module) -> Optimiser:
-    """The optimiser of these options."""
-    if options.optimizer == "adam":
+    """The optimiser of these options: one of ours, which are faster, else torch's."""
+    asked = options.optimizer if isinstance(options.optimizer, Mapping) else {"name": options.optimizer}
+    schedule = options.scheduler if isinstance(options, Train) else None
+    if schedule is None and asked == {"name": "adam"}:
         return Adam(network, options.lr, options.weight_decay)
-    return SGD(network, options.lr, options.momentum, options.weight_decay)
+    if schedule is None and asked == {"name": "sgd"}:
+        return SGD(network, options.lr, options.momentum, options.weight_decay)
+    from recollect.learners.torch_optim import TorchOptimiser
+
+    given = {"lr": options.lr, "momentum": options.momentum, "weight_decay": options.weight_decay}
+    return TorchOptimiser(network, asked, {"name": schedule} if isinstance(schedule, str) else schedule, given)

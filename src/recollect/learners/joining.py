@@ -36,6 +36,7 @@ def wins(name: str, config: Mapping[str, Any], setting: Setting) -> bool:
 def plain_steps(chosen: Train, setting: Setting) -> bool:
     """Does a step do what `batched` writes out: one pass, plain SGD, a softmax over all classes?"""
     plain = chosen.optimizer == "sgd" and not chosen.momentum and not chosen.weight_decay
+    plain = plain and chosen.scheduler is None and chosen.clip is None and not chosen.label_smoothing
     plain = plain and chosen.iterations == 1 and chosen.augment == "none"
     plain = plain and not (isinstance(chosen, Replay) and chosen.separate)
     return plain and setting.per_class and not setting.gives_task

@@ -33,13 +33,20 @@ class Objective(Protocol):
 class Classes:
     """Cross-entropy over all classes; over those of the sample's task where the scenario gives tasks."""
 
-    def __init__(self, setting: Setting, device: torch.device) -> None:
+    def __init__(self, setting: Setting, device: torch.device, smoothing: float = 0.0) -> None:
+        self._smoothing = smoothing
         owner = setting.task_of_class if setting.gives_task else None
         self._same_task = None if owner is None else torch.from_numpy(owner[:, None] == owner[None, :]).to(device)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """The mean cross-entropy."""
-        return F.cross_entropy(self._competing(outputs, y), y)
+        """The mean cross-entropy; with smoothing a share of it over all classes that compete."""
+        competing = self._competing(outputs, y)
+        if not self._smoothing:
+            return F.cross_entropy(competing, y)
+        log_p = torch.log_softmax(competing, 1)
+        there = competing != -torch.inf
+        spread = -(log_p.masked_fill(~there, 0).sum(1) / there.sum(1)).mean()
+        return (1 - self._smoothing) * F.nll_loss(log_p, y) + self._smoothing * spread
 
     def losses(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The cross-entropy of each sample."""
@@ -64,7 +71,8 @@ class Classes:
 class Values:
     """Squared error of one output, in units of the deviation that the first task's targets have from their mean."""
 
-    def __init__(self, setting: Setting, device: torch.device) -> None:
+    def __init__(self, setting: Setting, device: torch.device, smoothing: float = 0.0) -> None:
+        _refuse_smoothing(setting, smoothing)
         self._mean, self._deviation = setting.scale
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
@@ -90,12 +98,16 @@ class Values:
 class Verdict:
     """Cross-entropy of one output that says whether a sample holds."""
 
-    def __init__(self, setting: Setting, device: torch.device) -> None:
-        """Nothing of the setting is needed."""
+    def __init__(self, setting: Setting, device: torch.device, smoothing: float = 0.0) -> None:
+        _refuse_smoothing(setting, smoothing)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean cross-entropy."""
         return F.binary_cross_entropy_with_logits(outputs[:, 0], y.to(outputs.dtype))
+
+    def losses(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The cross-entropy of each sample."""
+        return F.binary_cross_entropy_with_logits(outputs[:, 0], y.to(outputs.dtype), reduction="none")
 
     def likelihoods(self, outputs: Tensor, y: Any, most: int) -> list[tuple[Tensor, float]]:
         """The log-likelihoods of both answers, each with its probability."""
@@ -108,11 +120,16 @@ class Verdict:
         return outputs[:, 0].astype("float64")
 
 
-def objective_of(setting: Setting, device: torch.device) -> Objective:
+def objective_of(setting: Setting, device: torch.device, smoothing: float = 0.0) -> Objective:
     """The objective of the setting's problem."""
     path = problem_of(setting.problem).objective
     if path is None:
         raise UsageError(f"No network here is trained for {setting.problem}.")
     module, _, name = path.partition(":")
-    made: Objective = getattr(import_module(module), name)(setting, device)
+    made: Objective = getattr(import_module(module), name)(setting, device, smoothing)
     return made
+
+
+def _refuse_smoothing(setting: Setting, smoothing: float) -> None:
+    if smoothing:
+        raise UsageError(f"label_smoothing is for classes; the stream asks for {setting.problem}. Leave it out.")

@@ -8,8 +8,9 @@ No torch here: a list of learners, or the check of an experiment file, costs no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from recollect.options import number_in, option, read
 
@@ -20,6 +21,11 @@ GDUMB = "Prabhu et al. 2020"
 DER = "Buzzega et al. 2020"
 
 NETWORKS = ("auto", "mlp", "reduced_resnet18", "resnet18", "gcn", "gat", "sage", "gin")
+
+_OPTIMISER = (
+    "sgd, adam, or any of torch.optim: its name, or its name with options, such as {name: AdamW, betas: [0.9, 0.99]};"
+    " `lr`, `momentum` and `weight_decay` hold for it too, where it has them and says nothing else"
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,26 @@ class Network:
 class Train(Network):
     """Options of a network that is trained on the stream, batch by batch."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "epochs": "passes over a task are an option of the stream, `passes` (streams: [{name: digits, passes: 5}]).",
+        "batch": "the size of a batch is an option of the stream, `batch` (streams: [{name: digits, batch: 10}]).",
+        "batch_size": "the size of a batch is an option of the stream, `batch` (streams: [{name: digits, batch: 10}]).",
+        "optimiser": "it is called `optimizer`.",
+        "learning_rate": "it is called `lr`.",
+    }
+
     lr: float = option(0.1, "learning rate", whose=SURVEY, low=0)
-    optimizer: str = option("sgd", "the optimiser", whose=SURVEY, choices=("sgd", "adam"))
+    optimizer: Any = option("sgd", _OPTIMISER, whose=SURVEY, kind="named")
+    scheduler: Any = option(
+        None,
+        "a schedule of torch.optim.lr_scheduler with its options, such as {name: OneCycleLR, max_lr: 0.1,"
+        " total_steps: 500}; it goes on after every gradient step",
+        kind="named",
+    )
+    clip: float | None = option(
+        None, "largest norm of the gradient; longer ones are shortened to it", kind="float", low=0
+    )
+    label_smoothing: float = option(0.0, "share of the target that is spread over all classes", low=0, high=1)
     momentum: float = option(0.0, "momentum of sgd", whose=SURVEY, low=0)
     weight_decay: float = option(0.0, "weight decay", whose=SURVEY, low=0)
     iterations: int = option(1, "gradient steps for each stream batch", whose=SURVEY, low=1)
@@ -201,7 +225,7 @@ class Offline(Network):
         whose=GDUMB,
         choices=("warm_restarts", "constant"),
     )
-    optimizer: str = option("sgd", "the optimiser", whose=GDUMB, choices=("sgd", "adam"))
+    optimizer: Any = option("sgd", _OPTIMISER, whose=GDUMB, kind="named")
     momentum: float = option(0.9, "momentum of sgd", whose=GDUMB, low=0)
     weight_decay: float = option(1e-6, "weight decay", whose=GDUMB, low=0)
     clip: float = option(10.0, "largest norm of the gradient", whose=GDUMB, low=0)

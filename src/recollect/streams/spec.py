@@ -68,6 +68,8 @@ class Spec:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Spec:
         """The spec with these options; lists and arrays may stand for tuples, numpy's numbers for Python's."""
+        if "epochs" in options:
+            raise UsageError("A stream has no option 'epochs'; passes over each task are called `passes`.")
         refuse_unknown("A stream", options, [field.name for field in fields(cls)])
         return cls(**{key: plain(value) for key, value in options.items()})
 
