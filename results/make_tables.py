@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 
 import recollect as rc
-from recollect.runs import Group, group, load
+from recollect.errors import NotComputable
+from recollect.runs import Group, attach_joint, group, load
 from recollect.runs.reduced import at_rows
+from recollect.runs.run import Run
 from recollect.stats import estimate
 
 HERE = Path(__file__).parent
@@ -35,6 +37,18 @@ CONCEPTS = {
     "AF": "forgetting.chaudhry2018",
     "average at the end": "acc.average",
 }
+GRAPHS = {
+    "AP": "acc.average",
+    "AF, BeGin's page": "forgetting.begin_docs",
+    "AF, BeGin's code": "forgetting.first",
+    "AF, CGLB": "bwt.lopezpaz2017",
+    "INT": "intransigence.begin",
+    "FWT, BeGin's page": "fwt.begin_docs",
+    "within": "split.within",
+    "older": "split.older",
+    "newer": "split.newer",
+}
+LINKS = {name: GRAPHS[name] for name in list(GRAPHS)[:5]}
 HEAD = """# Finished experiments
 
 Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is
@@ -63,6 +77,11 @@ ABOUT = {
     "nsl-kdd-aware": f"{RUN.format('nsl-kdd/aware')}: NSL-KDD in five clustered concepts, 1,000 training and test rows"
     " each, ROC-AUC; the seed orders the concepts.",
     "nsl-kdd-incremental": f"{RUN.format('nsl-kdd/incremental')}: the same, boundaries only.",
+    "graphs-cora": f"{RUN.format('graphs/cora')}: Cora, 3 tasks of 2 classes, the last class dropped, public split; two"
+    " GCN layers with 64 hidden, Adam .01, weight decay 5e-4, 100 epochs for each task, a new optimiser for each.",
+    "graphs-citeseer": f"{RUN.format('graphs/citeseer')}: CiteSeer, the same; 6 classes, none dropped.",
+    "graphs-bitcoin-otc": f"{RUN.format('graphs/bitcoin-otc')}: signed ratings in 7 periods, in a graph that grows,"
+    " ROC-AUC.",
     "nsl-kdd-agnostic": f"{RUN.format('nsl-kdd/agnostic')}: the same in batches of 250; neither concepts nor boundaries"
     " are told.",
 }
@@ -70,7 +89,10 @@ ABOUT = {
 
 def cell(members: Group, metric: str) -> str:
     """Mean and interval over seeds; one seed has none."""
-    made = estimate(rc.score(members.matrix, metric))
+    try:
+        made = estimate(rc.score(members.matrix, metric))
+    except NotComputable:  # an input is not there: future tasks, or the scores among fewer classes
+        return "not defined"
     if math.isnan(float(made.value)):
         return "not defined"
     value, low, high = (f"{round(float(part), 3) + 0.0:.3f}" for part in (made.value, made.low, made.high))
@@ -79,9 +101,20 @@ def cell(members: Group, metric: str) -> str:
 
 def table(folder: Path, columns: dict[str, str] | None = None) -> str:
     """One line a learner."""
-    runs = [run for run in load(folder) if run.status == "finished"]
+    runs = [run for run in attach_joint(load(folder)) if run.status == "finished"]
+    streams = list(dict.fromkeys(run.stream for run in runs))
+    if len(streams) > 1:
+        parts = [f"{stream}:\n\n{lines_of([r for r in runs if r.stream == stream], columns)}" for stream in streams]
+        return "\n\n".join(parts)
+    return lines_of(runs, columns)
+
+
+def lines_of(runs: list[Run], columns: dict[str, str] | None) -> str:
+    """The table of runs on one stream."""
     if columns is None:
         columns = CONCEPTS if runs[0].scenario and runs[0].scenario.startswith("concept") else CLASSES
+    if runs[0].experiment and runs[0].experiment.startswith("graphs"):
+        columns = LINKS if runs[0].problem == "links" else GRAPHS
     lines = [f"| learner | n | rows | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
     groups = group(runs)
     fewest = min((rows_of(members) for members in groups), key=len)
@@ -126,9 +159,23 @@ def with_splits(page: str) -> str:
     return page
 
 
+def with_graphs(page: str) -> str:
+    """The page on graphs with the tables of its experiments between their marks."""
+    for folder in sorted(path for path in HERE.iterdir() if path.name.startswith("graphs-")):
+        head, mark, rest = page.partition(f"<!-- results/{folder.name} -->\n")
+        if mark:
+            page = head + mark + table(folder) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
+    return page
+
+
 def main() -> None:
-    guide = HERE.parent / "docs" / "michel2023.md"
-    pages = {HERE / "README.md": readme(), guide: with_splits(guide.read_text(encoding="utf-8"))}
+    docs = HERE.parent / "docs"
+    guide, graphs = docs / "michel2023.md", docs / "graphs.md"
+    pages = {
+        HERE / "README.md": readme(),
+        guide: with_splits(guide.read_text(encoding="utf-8")),
+        graphs: with_graphs(graphs.read_text(encoding="utf-8")),
+    }
     for page, text in pages.items():
         if "--check" not in sys.argv[1:]:
             page.write_text(text, encoding="utf-8")
