@@ -23,6 +23,10 @@ def begin(s: Sweep) -> Array:
     >>> round(begin([[.8, .1], [.6, .9]], joint=[[.8, .2], [.8, 1.]]), 6)
     0.05
 
+    Each task is looked at when it has just been learned, so in class-incremental streams a learner that forgets
+    everything has a negative value: it answers with the newest classes alone, where the joint learner has to choose
+    among all (Cora in three tasks, finetune: -0.08 with an AF of 0.96; `results/graphs-cora`).
+
     See Also
     --------
     chaudhry2018 : the newest task only.
