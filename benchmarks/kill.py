@@ -41,14 +41,36 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "gdumb": {"memory": 50, "epochs": 4},
     "joint_incremental": {"epochs": 1},
 }
+# On a graph that grows, test nodes hidden: what is seen is no part of a checkpoint, and is the same again.
+ON_GRAPHS: dict[str, dict[str, Any]] = {
+    "finetune": {"lr": 0.01, "optimizer": "adam"},
+    "joint_incremental": {"epochs": 20, "batch": 1000, "optimizer": "adam", "lr": 0.01, "schedule": "constant"},
+    "lwf": {"lr": 0.01, "optimizer": "adam"},
+    "ewc": {"lr": 0.01, "optimizer": "adam", "samples": 20},
+    "mas": {"lr": 0.01, "optimizer": "adam", "samples": 20},
+    "er": {"lr": 0.01, "optimizer": "adam", "memory": 30},
+    "gem": {"lr": 0.01, "optimizer": "adam", "memory_per_task": 20},
+    "er_gnn": {"lr": 0.01, "optimizer": "adam", "budget": 5},
+    "twp": {"lr": 0.01, "optimizer": "adam"},
+    "agem": {"lr": 0.01, "optimizer": "adam", "memory": 30},
+}
 RESULTS = Path(__file__).parent / "results" / "kill.md"
+GRAPHS = "RECOLLECT_KILL_ON_GRAPHS"
 
 
 @cache
 def the_stream() -> Any:
     from recollect.experiments.grid import build_stream
 
+    if GRAPHS in os.environ:
+        grows = {"visibility": "seen", "test_nodes": "hidden"}
+        return build_stream("sbm:1000:8", {"tasks": 4, "passes": 30, **grows}, 0, None)
     return build_stream("digits", {"tasks": 5, "batch": 10}, 0, None)
+
+
+def options_of(learner: str) -> dict[str, Any]:
+    """The options of a learner here."""
+    return (ON_GRAPHS if GRAPHS in os.environ else LEARNERS)[learner]
 
 
 def run(learner: str, folder: Path) -> None:
@@ -62,8 +84,8 @@ def run(learner: str, folder: Path) -> None:
 
     torch.set_num_threads(1)
     stream = the_stream()
-    made = make_learner(learner, LEARNERS[learner], Setting.of(stream), derive(0))
-    run_protocol(made, stream, folder, name=learner, config=LEARNERS[learner], plan=Plan(every=300))
+    made = make_learner(learner, options_of(learner), Setting.of(stream), derive(0))
+    run_protocol(made, stream, folder, name=learner, config=options_of(learner), plan=Plan(every=300))
 
 
 def undisturbed(learner: str, folder: Path) -> float:
@@ -140,8 +162,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--graphs", action="store_true", help="on a graph that grows")
+    parser.add_argument("--results", type=Path)
     chosen = parser.parse_args()
+    chosen.results = chosen.results or RESULTS.with_stem("kill_graphs" if chosen.graphs else "kill")
+    if chosen.graphs:
+        os.environ[GRAPHS] = "1"
+    learners = ON_GRAPHS if chosen.graphs else LEARNERS
     import torch  # noqa: F401  (forks share it)
 
     from recollect.learners.registry import make_learner  # noqa: F401
@@ -151,9 +178,9 @@ def main() -> None:
     rng = random.Random(chosen.seed)
     place = Path(tempfile.mkdtemp())
     table = []
-    each = -(-chosen.kills // len(LEARNERS))
+    each = -(-chosen.kills // len(learners))
     try:
-        for learner in LEARNERS:
+        for learner in learners:
             seconds = undisturbed(learner, place / f"{learner}-whole")
             whole = (place / f"{learner}-whole/rows.jsonl").read_bytes()
             total = whole.count(b"\n")
@@ -184,9 +211,13 @@ def write(table: list[tuple[str, int, int, int, list[int], int]], chosen: argpar
     lines = [
         f"# Killed with -9: {same} of {kills} kills left a run that ended bit for bit the same",
         "",
-        f"`python benchmarks/kill.py --kills {chosen.kills} --seed {chosen.seed}`; {used}.",
+        f"`python benchmarks/kill.py{chosen.graphs * ' --graphs'} --kills {chosen.kills} --seed {chosen.seed}`;"
+        f" {used}.",
         "",
-        "Split digits, 5 tasks, rows after every task and every 300 samples. The same means: rows.jsonl (all",
+        "A generated graph of 1,000 nodes that grows, test nodes hidden, 4 tasks; rows after every task and every 300"
+        if chosen.graphs
+        else "Split digits, 5 tasks, rows after every task and every 300",
+        "samples. The same means: rows.jsonl (all",
         "counts, and the digest of weights, optimiser, buffers and random generators after every row) is",
         "equal byte for byte to that of an undisturbed run in another interpreter.",
         "",

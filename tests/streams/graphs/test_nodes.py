@@ -138,3 +138,19 @@ def test_both_published_layouts_of_a_file_are_one_graph(tmp_path):
     }
     second = make_stream(write_npz(tmp_path / "b.npz", made, **dotted), tasks=3)
     assert first.data_hash == second.data_hash
+
+
+def test_generated_graphs_are_the_same_again_and_have_times():
+    first, again = (make_stream("sbm:400:4", tasks=2, visibility="seen") for _ in range(2))
+    assert first.fingerprint == again.fingerprint
+    timed = make_stream("sbm:400:4", scenario="time-incremental", tasks=3, visibility="seen")
+    sizes = [len(timed.views.evaluation(step).nodes) for step in range(3)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 400
+    assert make_stream("sbm:400:4", level="link", scenario="time-incremental", tasks=3).problem == "links"
+
+
+@pytest.mark.parametrize("name", ["sbm:400", "sbm:400:x", "sbm:30:4", "sbm:400:0", "sbm:1.5:1"])
+def test_a_wrong_name_of_a_generated_graph_is_one_paragraph(name):
+    with pytest.raises(Exception, match="is called sbm:NODES:CLASSES"):
+        make_stream(name, tasks=2)

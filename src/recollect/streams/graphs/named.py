@@ -12,7 +12,7 @@ from recollect.errors import NotComputable
 from recollect.streams.graphs.graph import Graph, checked, with_row_sums_of_one
 from recollect.streams.graphs.links import link_stream
 from recollect.streams.graphs.many import graph_stream
-from recollect.streams.graphs.names import TU, Source, source_of
+from recollect.streams.graphs.names import BLOCKS, TU, Source, source_of
 from recollect.streams.graphs.nodes import node_stream
 from recollect.streams.graphs.spec import read_graph_options
 from recollect.streams.locate import data_dirs
@@ -37,6 +37,8 @@ def load_graph(name: str, data: Path | str | None = None) -> tuple[Graph, str]:
         return _read(path, path.stem, "npz:read_npz_graph", path.stat().st_mtime_ns), "node"
     if path.suffix == ".csv":
         return _read(path, path.stem, "edges:read_edges", path.stat().st_mtime_ns), "link"
+    if name.startswith(BLOCKS):
+        return _read(path, name, "blocks:read_blocks", 0), "node"
     source = source_of(name)
     path = _find(name, source, data)
     return _read(path, name.removeprefix(TU), source.reader, path.stat().st_mtime_ns), source.level

@@ -49,6 +49,7 @@ GRAPHS: dict[str, Source] = {
     "cora-ml": _npz("cora_ml", "2,995 papers in 7 fields"),
 }
 TU = "tu:"
+BLOCKS = "sbm:"
 
 
 def is_graph_source(name: str) -> bool:
@@ -57,7 +58,7 @@ def is_graph_source(name: str) -> bool:
     >>> is_graph_source("cora"), is_graph_source("tu:ENZYMES"), is_graph_source("digits")
     (True, True, False)
     """
-    return name in GRAPHS or name.startswith(TU)
+    return name in GRAPHS or name.startswith((TU, BLOCKS))
 
 
 def source_of(name: str) -> Source:
