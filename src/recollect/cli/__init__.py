@@ -8,6 +8,8 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from recollect.foreign import visible
+
 if TYPE_CHECKING:
     import typer
 
@@ -107,5 +109,5 @@ def main() -> None:
 
 def _leave(paragraph: str, code: int) -> None:
     sys.stdout.flush()
-    print(f"recollect: {' '.join(paragraph.split())}", file=sys.stderr)
+    print(f"recollect: {visible(' '.join(paragraph.split()))}", file=sys.stderr)
     sys.exit(code)

@@ -191,7 +191,7 @@ def compare_by_all(
     if not set.intersection(*seeds):
         why = "the learners have no seed in common; run them with the same seeds, or compare them unpaired"
         return (), (Refusal("paired comparisons", why),)
-    refusals = tuple(Refusal("all seeds in all comparisons", why) for why in fewer_seeds(everyone))
+    refusals = tuple(Refusal("all seeds in all comparisons", why, part="seeds") for why in fewer_seeds(everyone))
     left = PAIRS_OF_FEW if len(set.union(*seeds)) <= FEW_SEEDS else PAIRS_OF_MANY
     scope = "all" if len(everyone) * (len(everyone) - 1) // 2 <= left // 2 else "leader"
     tables: list[Pairs] = []

@@ -53,7 +53,7 @@ def seeds_text(seeds: Sequence[int | None]) -> str:
     return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 2 else ", ".join(map(str, span)) for span in spans)
 
 
-def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
+def run_refusals(groups: Sequence[Group]) -> tuple[Refusal, ...]:
     """Runs that are not finished, and rows whose learner gave no scores: a line for each reason."""
     found: list[Refusal] = []
     silent: dict[tuple[str, str], list[Run]] = {}
@@ -63,9 +63,13 @@ def run_refusals(groups: Iterable[Group]) -> tuple[Refusal, ...]:
             found.append(Refusal(f"a part of {run.name}", why, part="runs"))
         for what in dict.fromkeys(_silence(row, run) for row in run.rows if row.reason is not None):
             silent.setdefault(what, []).append(run)
+    guessed = [run for group in groups for run in group.runs if run.source is not None and run.source.rows is None]
+    if guessed:
+        unsaid = f"which way the matrices of {_learners(guessed)} lie was not said"
+        found.append(Refusal(unsaid, "rows are taken for time; `--rows tasks` turns them", part="runs"))
     for (rows, reason), runs in silent.items():
         who = runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({_learners(runs)})"
-        found.append(Refusal(f"{rows} of {who}", reason))
+        found.append(Refusal(f"{rows} of {who}", reason, part="runs" if rows == "rows" else ""))
     return tuple(found)
 
 

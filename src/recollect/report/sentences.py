@@ -278,7 +278,10 @@ def how_sure(stream: Stream) -> tuple[Sentence, ...]:
 def warnings(stream: Stream) -> tuple[Sentence, ...]:
     """What changes the reading: other plans, missing seeds, learners without chance, runs that are not whole."""
     ends = {one.label: one.ends for one in stream.learners}
-    return (*other_rows(ends, stream.words, stream.T), *(sentence(f"{_begun(one)}.") for one in stream.cautions))
+    # A sentence that begins with a learner's name begins as that does.
+    seeds = [one.why for one in stream.refusals if one.part == "seeds"]
+    said = (sentence(f"{one}.") for one in (*seeds, *map(_begun, stream.cautions)))
+    return (*other_rows(ends, stream.words, stream.T), *said)
 
 
 def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -> tuple[Sentence, ...]:

@@ -7,7 +7,7 @@ const order = stream => stream.learners.filter(one => shown.has(one.label)).sort
 
 // Rows of one learner each, names at the left: gives the frame, the scale and where each row is.
 function rows(host, learners, domain, { title, axis, right = 44, signs = 3 }) {
-  const width = Math.max(260, host.clientWidth || 480), height = host.dataset.height ? Number(host.dataset.height) : 170, bottom = 28;
+  const width = Math.max(260, host.clientWidth || 480), height = host.dataset.height ? Number(host.dataset.height) : 152, bottom = 28;
   const widest = Math.max(4, ...learners.map(one => one.label.length)), left = Math.min(width * .36, 14 + 6.3 * widest);
   const step = Math.min(26, Math.max(13, (height - bottom - 4) / Math.max(1, learners.length))), floor = 4 + step * learners.length;
   const root = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${floor + bottom}`, role: "img", tabindex: "0", "aria-label": title });
@@ -143,7 +143,7 @@ function learningOf(host, stream) {
   const has = id => stream.learners.some(one => one.curves[id]), id = has("raa.michel2023") ? "raa.michel2023" : stream.panels[0][0];
   const learners = stream.learners.filter(one => shown.has(one.label) && one.curves[id]), bands = learners.map(one => band(one.curves[id]));
   if (!learners.length) return host.replaceChildren();
-  lineChart(host, stream, id, learners, stream.close ? closeLimits(bands) : limits(bands), 176, true);
+  lineChart(host, stream, id, learners, stream.close ? closeLimits(bands) : limits(bands), 164, true);
 }
 
 function picture(host) {
