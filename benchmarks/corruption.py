@@ -61,7 +61,7 @@ def flipped(data: bytes, draw: random.Random) -> bytes:
 def told(folder: Path) -> Any:
     """What a reader takes from a run."""
     run = read_run(folder)
-    rows = [(row.after, row.step, row.score, row.correct, row.n, row.masked, row.restricted) for row in run.rows]
+    rows = [(row.after, row.step, row.scores, row.correct, row.n, row.masked, row.restricted) for row in run.rows]
     return run.status, run.learner, run.stream, run.seed, run.metric, run.unit, rows
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
+from recollect.values import detached, shown
 
 Array = NDArray[np.float64]
 Unit = Literal["auto", "fraction", "percent", "raw"]
@@ -66,8 +67,8 @@ def as_scores(values: Any, name: str) -> Array:
 def as_numbers(values: Any, name: str) -> Array:
     """Do as `as_scores` does, but for the check that all is finite."""
     try:
-        return _numbers(values)
-    except (TypeError, ValueError, OverflowError) as error:
+        return _numbers(detached(values))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise UsageError(
             f"{name} must be an array of numbers (None or NaN where not evaluated);"
             f" got {_short(values)}: {_short(error)}."
@@ -110,9 +111,7 @@ def _pad(values: Sequence[Any]) -> list[Any]:
 
 def _short(values: object) -> str:
     """Show what came on one line, an exception by its message."""
-    text, most = (str(values), 200) if isinstance(values, Exception) else (repr(values), 60)
-    text = " ".join(text.split())
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return " ".join(str(values).split())[:200] if isinstance(values, Exception) else shown(values, 60)
 
 
 def value_range(arrays: Sequence[Array]) -> tuple[float, float]:
@@ -134,6 +133,8 @@ def decide_unit(unit: Unit, scores: Mapping[str, Array], higher_is_better: bool)
     >>> decide_unit("auto", {"R": np.array([[80.0]])}, higher_is_better=True)
     ('percent', 'scores above 1: read as percent and divided by 100')
     """
+    if not isinstance(unit, str):
+        raise UsageError(f"unit must be auto, fraction, percent or raw; got {shown(unit)}.")
     low, high = value_range(list(scores.values()))
     _refuse_infinite((low, high), scores)
     if unit in ("fraction", "percent"):
@@ -147,7 +148,7 @@ def decide_unit(unit: Unit, scores: Mapping[str, Array], higher_is_better: bool)
     if unit == "raw":
         return unit, None
     if unit != "auto":
-        raise UsageError(f"unit must be auto, fraction, percent or raw; got {unit!r}.")
+        raise UsageError(f"unit must be auto, fraction, percent or raw; got {shown(unit)}.")
     if not higher_is_better or low < 0:
         return "raw", "scores on a scale of their own (raw): not read as accuracies"
     if high <= 1 + _ROUNDING:

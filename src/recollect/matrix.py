@@ -28,6 +28,7 @@ from recollect.inputs import (
     whole_numbers,
 )
 from recollect.orientation import SAY_ROWS, doubt, why_empty
+from recollect.values import shown
 
 __all__ = ["Array", "Orientation", "ScoreMatrix", "Unit", "as_scores"]
 
@@ -140,8 +141,13 @@ class ScoreMatrix:
         orientation: Orientation = "auto",
         notes: Sequence[str] = (),
     ) -> None:
-        if orientation not in ("auto", "time_rows"):
-            raise UsageError(f"orientation must be auto or time_rows; got {orientation!r}.")
+        if not isinstance(orientation, str) or orientation not in ("auto", "time_rows"):
+            raise UsageError(f"orientation must be auto or time_rows; got {shown(orientation)}.")
+        for what, texts in (("names", () if names is None else names), ("notes", notes)):
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise UsageError(f"{what} is a list of texts; got {shown(texts)}.")
+        if not isinstance(higher_is_better, bool | np.bool_):
+            raise UsageError(f"higher_is_better is True or False; got {shown(higher_is_better)}.")
         counts = None if correct is None else as_scores(correct, "correct")
         if R is None:
             scores, unit = _from_counts(counts, n_samples), "fraction"
@@ -299,6 +305,8 @@ class ScoreMatrix:
 
     def _sizes(self, n_samples: ArrayLike | None) -> NDArray[np.int64] | None:
         """Check the sizes of the test sets: the same for all runs, or a row for each."""
+        if n_samples is not None:
+            n_samples = as_scores(n_samples, "n_samples")
         if n_samples is None or np.ndim(n_samples) <= 1:
             return whole_numbers(n_samples, self.T, "n_samples", least=1)
         if np.shape(n_samples) != (*self.lead, self.T):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from recollect.values import shown
+
 
 def nearest(name: object, known: Iterable[object], cutoff: float = 0.0) -> str | None:
     """The known name that is most like what was typed, in any case of letters; None if none is near enough.
@@ -14,5 +16,5 @@ def nearest(name: object, known: Iterable[object], cutoff: float = 0.0) -> str |
     from difflib import get_close_matches  # needed when something was mistyped, and only then
 
     by_lower = {str(one).lower(): str(one) for one in known}
-    found = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=cutoff)
+    found = get_close_matches((name if isinstance(name, str) else shown(name)).lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[found[0]] if found else None

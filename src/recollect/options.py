@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from recollect.errors import UsageError
 from recollect.nearest import nearest
+from recollect.values import shown
 
 Chosen = TypeVar("Chosen")
 
@@ -85,7 +86,7 @@ is: samples that the memory holds.
         if expected is not None:
             meaning = known[name].metadata["meaning"]
             raise UsageError(
-                f"The option {name!r} of the {what} {owner!r} is {expected}; got {value!r}. It is: {meaning}."
+                f"The option {name!r} of the {what} {owner!r} is {expected}; got {shown(value)}. It is: {meaning}."
             )
         values[name] = _plain(value, rule.kind)
     return cls(**values)
@@ -105,7 +106,7 @@ def refuse(name: str, expected: str, value: Any, choices: tuple[str, ...] = ()) 
     """Raise the UsageError of an option that is not what was expected."""
     near = nearest(value, choices, cutoff=0.6)
     hint = "" if near is None else f" Did you mean {near!r}?"
-    raise UsageError(f"{name} is {expected}; got {value!r}.{hint}")
+    raise UsageError(f"{name} is {expected}; got {shown(value)}.{hint}")
 
 
 def refuse_unknown(what: str, options: Mapping[str, Any], known: list[str]) -> None:

@@ -232,6 +232,10 @@ def load_yaml(text: str, source: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise UsageError(f"{source} is not YAML{where}: {getattr(error, 'problem', error)}.") from None
+    except RecursionError:
+        raise UsageError(f"{source} is nested too deeply to be an experiment.") from None
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:  # of a date or a number that is none
+        raise UsageError(f"{source} has a value that YAML cannot read: {error}.") from None
 
 
 def explain(error: ValidationError, model: type[Model] | None = None) -> str:

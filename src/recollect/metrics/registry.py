@@ -5,6 +5,7 @@ from __future__ import annotations
 from recollect.errors import UsageError
 from recollect.metrics.card import ALIASES, REGISTRY, Metric
 from recollect.nearest import nearest
+from recollect.values import shown
 
 FAMILIES = {
     "acc": "Accuracy: how good the learner is over the tasks seen so far.",
@@ -67,6 +68,8 @@ def get(name: str) -> Metric:
     >>> get("acc.ca").card.id
     'acc.continual_average'
     """
+    if not isinstance(name, str):
+        raise UsageError(f"a metric is named by its id, such as 'acc.average'; got {shown(name)}.")
     meant = stands_for(name)
     if meant in REGISTRY:
         return REGISTRY[meant]

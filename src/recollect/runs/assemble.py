@@ -38,6 +38,11 @@ def _build(run: Run, masked: bool) -> ScoreMatrix:
         return _build_unchecked(run, masked)
     except RecollectError as error:
         raise type(error)(f"The run {run.name}{_place(run)}: {error}") from None
+    except (TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+        raise UsageError(
+            f"The run {run.name}{_place(run)} has a row that is none ({error}). A row's `after` and `step` are whole"
+            " numbers, its scores and counts hold one number per task, or None."
+        ) from error
 
 
 def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 import traceback
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, SupportsFloat, SupportsIndex
+
+import numpy as np
 
 from recollect.errors import UsageError
 from recollect.nearest import nearest
@@ -20,6 +21,7 @@ from recollect.runs.run import Row, Run, Task
 from recollect.runs.seeds import derive
 from recollect.runs.store import RunFolder
 from recollect.runs.timeline import row_place
+from recollect.values import number, shown, whole
 
 _OWN = frozenset(
     [
@@ -38,6 +40,7 @@ _OWN = frozenset(
         "starts",
     ]
 )
+MOST_TASKS = 1_000_000
 _SETTABLE = frozenset(field.name for field in fields(Run)) - _OWN
 
 
@@ -141,7 +144,7 @@ class Recorder:
         """
         j = self._column(on)
         cell = _Cell.of(score, correct, n, self._unit)
-        row = _OpenRow(operator.index(after), None if step is None else operator.index(step), task_end)
+        row = _OpenRow(whole(after, "after"), None if step is None else whole(step, "step", low=0), _truth(task_end))
         done = self._done.get(row.place)
         if done is not None:
             if _Cell.at(done, j, self._metric) != cell:
@@ -224,9 +227,9 @@ class Recorder:
     def _column(self, on: SupportsIndex | str) -> int:
         if isinstance(on, str):
             if on not in self._names:
-                raise UsageError(f"There is no task {on!r}; the tasks are {', '.join(self._names)}.")
+                raise UsageError(f"There is no task {shown(on)}; the tasks are {', '.join(self._names)}.")
             return self._names[on]
-        j = operator.index(on)
+        j = whole(on, "on")
         if not 0 <= j < len(self._names):
             raise UsageError(f"on = {j} is no task; they are numbered 0 to {len(self._names) - 1}.")
         return j
@@ -247,14 +250,16 @@ class _Cell(tuple[float | None, int | None, int | None]):
     ) -> Self:
         if (score is None) == (correct is None):
             raise UsageError("A cell is logged with score=, or with correct= and n=; one of the two.")
-        value = None if score is None or math.isnan(float(score)) else float(score)
+        given = math.nan if score is None else number(score, "score")
+        value = None if math.isnan(given) else given
         top = {"fraction": 1.0, "percent": 100.0}.get(unit)
         if value is not None and top is not None and not -1e-6 <= value <= top * (1 + 1e-6):
             raise UsageError(
                 f"A score in the unit {unit} lies between 0 and {top:g}; got {value:g}. Tell Recorder the"
                 " unit: unit='percent', or unit='raw' for scores that are no proportions."
             )
-        return cls((value, *(None if count is None else operator.index(count) for count in (correct, n))))
+        counts = (("correct", correct), ("n", n))
+        return cls((value, *(None if count is None else whole(count, what, low=0) for what, count in counts)))
 
     @classmethod
     def at(cls, row: Row, j: int, metric: str) -> Self:
@@ -301,9 +306,17 @@ def as_tasks(tasks: int | Sequence[str | Task]) -> tuple[Task, ...]:
     (Task(name='0', n_classes=None, ...), Task(name='1', n_classes=None, ...))
     """
     if isinstance(tasks, int):
-        tasks = [str(j) for j in range(tasks)]
+        tasks = [str(j) for j in range(whole(tasks, "the number of tasks", low=1, high=MOST_TASKS))]
+    if isinstance(tasks, str) or not isinstance(tasks, Sequence):
+        raise UsageError(f"tasks is how many there are, or a list of their names or of `Task`s; got {shown(tasks)}.")
     made = tuple(task if isinstance(task, Task) else Task(str(task)) for task in tasks)
     names = [task.name for task in made]
     if not made or len(set(names)) < len(names):
         raise UsageError(f"A stream has at least one task, and each a name of its own; got {names}.")
     return made
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool | int | np.bool_):
+        raise UsageError(f"task_end is True or False; got {shown(value)}.")
+    return bool(value)

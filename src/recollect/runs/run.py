@@ -18,6 +18,7 @@ from recollect.runs.identity import Identity
 from recollect.runs.scenarios import SCENARIOS, problem_for
 from recollect.runs.seeds import Seeds
 from recollect.runs.timeline import Timeline, timeline_of
+from recollect.values import shown
 
 # What runs are scored by unless they say otherwise.
 ACCURACY = "accuracy"
@@ -147,7 +148,7 @@ class Plan:
         for name in ("every", "subsample"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, _WHOLE) and value >= 1):
-                raise UsageError(f"{name} in a plan is a whole number of at least 1; got {value!r}.")
+                raise UsageError(f"{name} in a plan is a whole number of at least 1; got {shown(value)}.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -305,6 +306,14 @@ class Run:
         return name == self.metric or any(name in row.scores for row in self.rows)
 
     def __post_init__(self) -> None:
+        for name, (kinds, words) in _KINDS.items():
+            if not isinstance(getattr(self, name), kinds):
+                raise UsageError(f"The {name} of a run is {words}; got {shown(getattr(self, name))}.")
+        for name, kind in (("tasks", Task), ("rows", Row), ("notes", str)):
+            if not all(isinstance(one, kind) for one in getattr(self, name)):
+                raise UsageError(
+                    f"The {name} of a run are of the type {kind.__name__}; got {shown(getattr(self, name))}."
+                )
         if self.scenario is not None and self.scenario not in SCENARIOS:
             raise _not_one_of("scenario", self.scenario, tuple(SCENARIOS))
         if not self.problem:
@@ -319,5 +328,22 @@ class Run:
             raise _not_one_of("plan's columns", self.plan.columns, ("all", "seen"))
 
 
+_TEXT, _TEXT_OR_NONE = (str, "a text"), (str | None, "a text or None")
+_TABLE = (Mapping, "a mapping")
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("learner", "stream", "metric", "role", "problem", "status", "unit"), _TEXT),
+    **dict.fromkeys(("scenario", "data_hash", "experiment", "error", "revision", "created", "finished"), _TEXT_OR_NONE),
+    **dict.fromkeys(("learner_config", "versions", "timings", "cost"), _TABLE),
+    **dict.fromkeys(("tasks", "rows", "notes"), (tuple | list, "a tuple")),
+    "seed": (int | None, "a whole number or None"),
+    "higher_is_better": (bool | np.bool_, "True or False"),
+    "plan": (Plan, "a Plan"),
+    "learned_at": (Mapping | None, "a mapping from tasks to rows, or None"),
+    "joint_run": (Run | None, "a Run or None"),
+    "source": (Source | None, "a Source or None"),
+    "identity": (Identity | None, "an Identity or None"),
+}
+
+
 def _not_one_of(word: str, value: object, allowed: tuple[str, ...]) -> UsageError:
-    return UsageError(f"The {word} of a run is one of {', '.join(allowed)}; got {value!r}.")
+    return UsageError(f"The {word} of a run is one of {', '.join(allowed)}; got {shown(value)}.")

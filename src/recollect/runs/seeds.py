@@ -11,6 +11,7 @@ import hashlib
 from dataclasses import dataclass
 
 from recollect.errors import UsageError
+from recollect.values import LARGEST_SEED, shown
 
 PURPOSES = ("class_order", "init", "stream", "learner")
 
@@ -34,7 +35,11 @@ def derive(seed: int) -> Seeds:
     (True, False)
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise UsageError(f"A seed is a whole number; got {seed!r} ({type(seed).__name__}). Give an int, such as 0.")
+        raise UsageError(
+            f"A seed is a whole number; got {shown(seed)} ({type(seed).__name__}). Give an int, such as 0."
+        )
+    if abs(seed) > LARGEST_SEED:
+        raise UsageError(f"A seed is a whole number below 2**63; got {shown(seed)}.")
     return Seeds(*(_cut(seed, purpose) for purpose in PURPOSES))
 
 

@@ -30,8 +30,13 @@ from recollect.streams.spec import Spec, plain, takes_options
 from recollect.streams.stream import Stream
 from recollect.streams.values import VALUE_SETS, stream_of_values
 from recollect.streams.verify import check_counts, other_hashes
+from recollect.values import shown
 
 DIGITS_TEST = 0.2
+
+
+# No file system takes a longer path.
+_LONGEST_NAME = 4000
 
 
 @dataclass(frozen=True)
@@ -100,9 +105,10 @@ def make_stream(
     >>> stream.n_batches, stream.n_samples, stream.tasks[0].original
     (145, 1438, (3, 2))
     """
-    if not isinstance(name, str | Path):
+    if not isinstance(name, str | Path) or len(str(name)) > _LONGEST_NAME:
         raise UsageError(
-            f"A stream is called by a name such as 'split-mnist', or the path of an .npz or .csv file; got {name!r}."
+            "A stream is called by a name such as 'split-mnist', or the path of an .npz or .csv file; got"
+            f" {shown(name)}."
         )
     name = str(name)
     split: dict[str, Any] = {} if test_fraction is None else {"test_fraction": test_fraction}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.values import shown
 
 
 def permutation(n: int, seed: int, *place: int) -> NDArray[np.int64]:
@@ -33,5 +34,5 @@ def checked_seed(seed: int) -> int:
     recollect.errors.UsageError: A seed is a whole number of at least 0; got -1.
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise UsageError(f"A seed is a whole number of at least 0; got {seed!r}.")
+        raise UsageError(f"A seed is a whole number of at least 0; got {shown(seed)}.")
     return int(seed)

@@ -15,6 +15,7 @@ from recollect.errors import UsageError
 from recollect.options import check, is_finite, is_whole, option, refuse, refuse_unknown
 from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.order import checked_seed
+from recollect.values import LARGEST_SEED, detached, shown
 
 OF_TASKS = ("class-incremental", "task-incremental", "domain-incremental", "time-incremental")
 DOMAINS = ("permutations", "rotations")
@@ -144,7 +145,9 @@ def plain(value: Any) -> Any:
     ((3, 1), (3, 'a'), 0.5, 'natural')
     """
     if hasattr(value, "__array__"):
-        value = np.asarray(value).tolist()
+        value = np.asarray(detached(value)).tolist()
+    if isinstance(value, int) and abs(value) > LARGEST_SEED:
+        raise UsageError(f"A whole number in an option of a stream is below 2**63; got {shown(value)}.")
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
