@@ -188,7 +188,7 @@ class Recorder:
         >>> rec.run.matrix.masked[1, 0].item(), rec.run.matrix.R[1, 0].item()
         (1.0, 0.5)
         """
-        j, newest = self._column(on), operator.index(after) + (not task_end)
+        j, newest = self._column(on), whole(after, "after") + (not task_end)
         counts = count_right(scores, labels, j, newest, self._folder.run.tasks)
         self.log(after=after, on=j, correct=counts.correct, n=counts.n, step=step, task_end=task_end, probe=probe)
         if self._open is not None:
