@@ -306,7 +306,7 @@ def as_tasks(tasks: int | Sequence[str | Task]) -> tuple[Task, ...]:
     (Task(name='0', n_classes=None, ...), Task(name='1', n_classes=None, ...))
     """
     if isinstance(tasks, int):
-        tasks = [str(j) for j in range(whole(tasks, "the number of tasks", low=1, high=MOST_TASKS))]
+        tasks = [str(j) for j in range(whole(tasks, "the number of tasks", low=0, high=MOST_TASKS))]
     if isinstance(tasks, str) or not isinstance(tasks, Sequence):
         raise UsageError(f"tasks is how many there are, or a list of their names or of `Task`s; got {shown(tasks)}.")
     made = tuple(task if isinstance(task, Task) else Task(str(task)) for task in tasks)
