@@ -10,8 +10,10 @@ from recollect.errors import UsageError
 
 # Larger whole numbers are no longer exact as float64.
 LARGEST = 2**53
-# Seeds may be as large as a machine's whole numbers.
+# Options of streams may be as large as a machine's whole numbers.
 LARGEST_SEED = 2**63 - 1
+# In bits: Python writes no longer whole number as a text.
+LONGEST = 4_000
 
 
 def shown(value: Any, most: int = 80) -> str:
@@ -20,7 +22,7 @@ def shown(value: Any, most: int = 80) -> str:
     >>> shown(10**6000), shown("a" * 200, most=8)
     ('a whole number of about 6001 digits', "'aaaa...")
     """
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 4_000:
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > LONGEST:
         return f"a whole number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
     try:
         text = " ".join(repr(value).split())

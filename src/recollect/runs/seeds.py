@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 
 from recollect.errors import UsageError
-from recollect.values import LARGEST_SEED, shown
+from recollect.values import LONGEST, shown
 
 PURPOSES = ("class_order", "init", "stream", "learner")
 
@@ -38,8 +38,8 @@ def derive(seed: int) -> Seeds:
         raise UsageError(
             f"A seed is a whole number; got {shown(seed)} ({type(seed).__name__}). Give an int, such as 0."
         )
-    if abs(seed) > LARGEST_SEED:
-        raise UsageError(f"A seed is a whole number below 2**63; got {shown(seed)}.")
+    if seed.bit_length() > LONGEST:
+        raise UsageError(f"A seed is a whole number of at most {LONGEST} bits; got {shown(seed)}.")
     return Seeds(*(_cut(seed, purpose) for purpose in PURPOSES))
 
 
