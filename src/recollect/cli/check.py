@@ -19,8 +19,9 @@ def check(
     most: Annotated[list[str] | None, typer.Option("--max", help="ID=VALUE: the metric must not be above it.")] = None,
     least: Annotated[list[str] | None, typer.Option("--min", help="ID=VALUE: the metric must not be below it.")] = None,
     sure: Annotated[
-        bool, typer.Option("--sure", help="The whole 95 % interval over seeds must keep the bound, not the mean alone.")
+        bool, typer.Option("--sure", help="The whole 95 % interval must keep the bound, not the value alone.")
     ] = False,
+    method: options.Interval = "auto",
     reference: options.Reference = "uniform",
     as_json: options.AsJson = False,
     *,
@@ -34,7 +35,7 @@ def check(
     if not bounds:
         raise UsageError("give at least one bound, such as --max forgetting.chaudhry2018=0.1.")
     groups = inputs.groups(paths)
-    verdicts = judge(groups, bounds, sure=sure, reference=options.read_reference(reference))
+    verdicts = judge(groups, bounds, sure=sure, method=method, reference=options.read_reference(reference))
     if as_json:
         output.show_json([v.as_dict() for v in verdicts])
     else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from recollect.cli import options, output
@@ -29,7 +31,7 @@ def compare(
     different_streams: Annotated[
         bool, typer.Option("--different-streams", help="Compare learners although their streams differ.")
     ] = False,
-    method: options.Interval = "t",
+    method: options.Interval = "auto",
     reference: options.Reference = "uniform",
     as_json: options.AsJson = False,
     as_csv: options.AsCsv = False,
@@ -75,6 +77,10 @@ def compare(
         if stream.compared.pairs:
             print()
             output.show(_pairs(stream), format)
+        over_items = _over_items(stream)
+        if over_items is not None:
+            print()
+            output.show(over_items, format)
         for note in (*stream.notes, *stream.compared.notes, *_lead(stream)):
             options.say(note)
     if made.ranks is not None:
@@ -204,6 +210,22 @@ def _lead_as_dict(lead: Lead | None) -> dict[str, Any] | None:
         for rival in lead.rivals
     ]
     return {"best": lead.best, "confirmed": lead.is_confirmed, "pairs": lead.pairs, "rivals": rivals}
+
+
+def _over_items(stream: StreamComparison) -> Table | None:
+    """Differences of single runs over their test items, as if the items of two learners were drawn apart."""
+    lines = [line for line in stream.lines if line.estimate.method == "items" and line.estimate.is_known]
+    if len(lines) < 2:
+        return None
+    rows = []
+    for first, second in combinations(lines, 2):
+        a, b = first.estimate, second.estimate
+        value = float(a.value) - float(b.value)
+        below = np.hypot(float(a.value) - float(a.low), float(b.high) - float(b.value))
+        above = np.hypot(float(a.high) - float(a.value), float(b.value) - float(b.low))
+        rows.append((f"{first.label} - {second.label}", shown(value), interval(value - below, value + above)))
+    title = "over test items, of one run each: another seed of the training may give more than this"
+    return Table(("difference", "value", "95 % interval"), tuple(rows), right=(1, 2), title=title)
 
 
 def _ranks(made: Comparison) -> Table:

@@ -29,10 +29,6 @@ Metrics = Annotated[
     typer.Option("--metric", "-m", help="An id, letters such as AF, a family or `all`; may be given several times."),
 ]
 Interval = Annotated[
-    Literal["t", "bca", "iqm"],
-    typer.Option("--interval", help="Interval over seeds: Student t, BCa bootstrap, bootstrap of the IQM."),
-]
-ScoreInterval = Annotated[
     Literal["t", "bca", "iqm", "seeds", "items", "auto"],
     typer.Option(
         "--interval",

@@ -20,7 +20,7 @@ def score(
     paths: options.Paths,
     metric: options.Metrics = None,
     curve: Annotated[bool, typer.Option("--curve", help="Show the value after every task, too.")] = False,
-    method: options.ScoreInterval = "t",
+    method: options.Interval = "auto",
     window: Annotated[int, typer.Option("--window", help="Evaluations in a window, for anytime.windowed_*.")] = 10,
     wide: Annotated[
         bool, typer.Option("--wide", help="One row per learner and one column per metric, as papers have it.")

@@ -12,7 +12,7 @@ import numpy as np
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
 from recollect.report.results import Pairs, Refusal
-from recollect.report.summary import Line, better_direction, labels_of, stream_names, summarise
+from recollect.report.summary import Line, better_direction, labels_of, over_seeds_by, stream_names, summarise
 from recollect.runs import Group
 from recollect.stats import (
     Pairwise,
@@ -126,7 +126,13 @@ def _one_stream(
     }
     aside = [label for label, group in zip(labels, groups, strict=True) if group.runs[0].role != "contestant"]
     pairs = compare_scores(
-        metric.card.id, scores, lines[0].better, left_aside=aside, unpaired=unpaired, method=method, by_mean=False
+        metric.card.id,
+        scores,
+        lines[0].better,
+        left_aside=aside,
+        unpaired=unpaired,
+        method=over_seeds_by(method),
+        by_mean=False,
     )
     notes |= dict.fromkeys(fewer_seeds(scores) if not unpaired else ())
     return StreamComparison(stream, lines, labels, pairs, tuple(_plateau(group) for group in groups), tuple(notes))

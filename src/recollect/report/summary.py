@@ -192,7 +192,7 @@ def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
 def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) -> Line:
     bounds = value_bounds(group.matrix, outcome.metric)
     over_items = _over_items(group, outcome, method)
-    method = "t" if method in ("seeds", "items", "auto") else method
+    method = over_seeds_by(method)
     over_seeds = over_items or estimate(outcome.value, method=method, bounds=bounds)
     notes = [*outcome.notes]
     reason = None
@@ -205,6 +205,11 @@ def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) 
     notes += [note for note in over_seeds.notes if reason is None]
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=bounds)
     return Line(group, stream, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+
+
+def over_seeds_by(method: str) -> str:
+    """The method over seeds, where an interval is asked for that may be over items."""
+    return "t" if method in ("seeds", "items", "auto") else method
 
 
 def _over_items(group: Group, outcome: Outcome, method: str) -> Estimate | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from recollect.errors import UsageError
 from recollect.runs.arrange import Choices, arrange
 from recollect.runs.importers.build import make_run
 from recollect.runs.importers.versions.columns import Column, chosen, refuse_other_conditions, tasks_of
-from recollect.runs.importers.versions.evaluation import Evaluation, name_of
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, is_proportion, name_of
 from recollect.runs.importers.versions.ordering import families, merged, ordered
 from recollect.runs.run import Row, Run, Task
 from recollect.runs.version_names import in_one_form, is_base, listed, short_names, without_step
@@ -37,7 +38,27 @@ def assembled(evaluations: Iterable[Evaluation], root: Path, tool: str, choices:
         raise UsageError(f"{root}: no evaluation of any version is in it.")
     made = [one for members in families(found) for one in _of_family(members, root, tool, choices)]
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    return [replace(one, run=replace(one.run, notes=(*one.run.notes, *notes))) for one in made]
+    streams = _streams([one.run for one in made])
+    return [
+        replace(one, run=replace(one.run, stream=stream, notes=(*one.run.notes, *notes)))
+        for one, stream in zip(made, streams, strict=True)
+    ]
+
+
+def _streams(runs: Sequence[Run]) -> list[str]:
+    """The names of the runs' streams: trainings at one path that have other tasks are on another stream."""
+    sets = {run.metric: dict[frozenset[str], int]() for run in runs}
+    for run in runs:
+        of = sets[run.metric]
+        of.setdefault(frozenset(task.name for task in run.tasks), len(of) + 1)
+    names = []
+    for run in runs:
+        of = sets[run.metric]
+        sizes = [len(tasks) for tasks in of]
+        number = of[frozenset(task.name for task in run.tasks)]
+        unlike = f", {run.T} tasks" + (f" #{number}" if sizes.count(run.T) > 1 else "")
+        names.append(run.stream + (unlike if len(of) > 1 else ""))
+    return names
 
 
 def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choices) -> list[Assembled]:
@@ -106,6 +127,7 @@ def _run(
 
 def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], metric: str) -> Row:
     cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
+    errors = tuple(_error(cell, column) for cell, column in zip(cells, columns, strict=True))
     return Row(
         place - 1,
         step=None,
@@ -113,10 +135,16 @@ def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], met
         name=label,
         scores={metric: tuple(None if cell is None else cell.score for cell in cells)},
         n=tuple(None if cell is None else cell.n for cell in cells) if any(c and c.n for c in cells) else None,
-        standard_error=tuple(None if cell is None else cell.stderr for cell in cells)
-        if any(c is not None and c.stderr is not None for c in cells)
-        else None,
+        standard_error=errors if any(error is not None for error in errors) else None,
     )
+
+
+def _error(cell: Measured | None, column: Column) -> float | None:
+    """The standard error of a score: as told, or of a share of so many items."""
+    if cell is None or cell.stderr is not None or cell.n is None or not is_proportion(column.metric):
+        return None if cell is None else cell.stderr
+    top = 100.0 if column.unit == "percent" else 1.0
+    return math.sqrt(max(0.0, cell.score * (top - cell.score)) / (cell.n - 1)) if cell.n > 1 else None
 
 
 def _items(rows: Sequence[Row], column: int) -> int | None:

@@ -53,11 +53,33 @@ def evaluations(path: Path) -> list[Evaluation]:
     families: dict[Path, list[Path]] = {}
     for folder in sorted(best, key=lambda folder: natural(str(folder))):
         families.setdefault(folder.parent, []).append(folder)
-    return [
-        one
+    found = [
+        _with_counts(_stages(parent, [(folder, best[folder]) for folder in folders]))
         for parent, folders in families.items()
-        for one in _with_counts(_stages(parent, [(folder, best[folder]) for folder in folders]))
     ]
+    told = {
+        task: cell.n
+        for stages in found
+        for one in stages
+        for task, cells in one.scores.items()
+        for cell in cells.values()
+        if cell.n is not None
+    }
+    return [one for stages in found for one in _as_siblings(stages, told)]
+
+
+def _as_siblings(stages: list[Evaluation], told: Mapping[str, int]) -> list[Evaluation]:
+    """Stages with the counts that another training beside them tells, where every score can come from so many items."""
+    known = {
+        task for one in stages for task, cells in one.scores.items() if any(c.n is not None for c in cells.values())
+    }
+    fits = {t: n for t, n in told.items() if t not in known and all(_fits(one, t, n) for one in stages)}
+    fits = {t: n for t, n in fits.items() if any(t in one.scores and t not in one.aside for one in stages)}
+    if not fits:
+        return stages
+    own = {t: c.n for one in stages for t, cells in one.scores.items() for c in cells.values() if c.n is not None}
+    note = f"test items as the training beside it counts them: {', '.join(sorted(fits))}"
+    return [replace(one, scores=_counted(one.scores, {**own, **fits}), notes=(*one.notes, note)) for one in stages]
 
 
 def _files(folder: Path) -> Iterable[Path]:
