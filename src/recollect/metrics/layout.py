@@ -15,7 +15,8 @@ def runs_last(values: Array, leading: int) -> Array:
     (2, 3, 5)
     """
     tail = values.shape[leading:]
-    flat = values.reshape(-1, int(np.prod(tail)))
+    # With every column held out the tail is empty, and numpy cannot infer how many runs there are.
+    flat = values.reshape(int(np.prod(values.shape[:leading])), int(np.prod(tail)))
     return _transposed(flat).reshape(*tail, len(flat))
 
 

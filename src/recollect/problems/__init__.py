@@ -11,9 +11,10 @@ from recollect.problems.given import GIVEN, Given
 from recollect.problems.links import LINKS
 from recollect.problems.regression import REGRESSION
 from recollect.problems.targets import Target
+from recollect.problems.versions import RELEASES, VERSIONS
 
 PROBLEMS: dict[str, Problem] = {
-    problem.name: problem for problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, GIVEN)
+    problem.name: problem for problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, GIVEN, VERSIONS, RELEASES)
 }
 
 __all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Given", "Moment", "Problem", "Target", "problem_of"]

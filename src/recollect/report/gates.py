@@ -98,9 +98,7 @@ def _judge_one(bound: Bound, line: Line, sure: bool, incomplete: str | None) -> 
             why = made.reason or "one seed gives no interval"
             return Verdict(bound, line, False, f"{said}, n = {made.n}, which cannot be sure: {why}.")
         behind = "over test items" if made.method == "items" else f"n = {made.n}"
-        said += (
-            f" {interval(float(made.low), float(made.high))}, {behind} ({(1 + made.level) / 2:.1%} sure, one-sided)"
-        )
+        said += f" {interval(float(made.low), float(made.high))}, {behind} ({(1 + made.level) / 2:.1%} sure, one-sided)"
         value = end
     holds = value <= bound.value if bound.side == "max" else value >= bound.value
     word = "within" if holds else "beyond"

@@ -11,7 +11,7 @@ from recollect.runs.arrange import Choices
 from recollect.runs.item_answers import Answer, Flow, ItemTable
 from recollect.runs.run import Run
 from recollect.runs.version_names import one_named
-from recollect.stats.mcnemar import mcnemar
+from recollect.stats.paired_items import mcnemar
 
 
 @dataclass(frozen=True, eq=False)

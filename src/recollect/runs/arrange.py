@@ -119,18 +119,26 @@ def arrange_any(run: Run, choices: Choices) -> Run:
     tasks = [task.name for task in run.tasks]
     _refuse_unknown_tasks(choices, tasks)
     base = [] if time.base is None else [replace(time.base, name=time.base.name or "untrained")]
-    if any(row is None for row in time.rows) and (choices.order or choices.base):
-        raise UsageError(f"{run.name} lacks planned rows: --order and --base need all of them.")
+    absent = {
+        place
+        for j, place in enumerate(time.learned_at)
+        if place >= 0 and time.rows[place] is None and tasks[j] not in choices.held_out
+    }
+    if absent and (choices.order or choices.base or choices.trained):
+        raise UsageError(f"{run.name} lacks planned rows: --order, --base and --trained need all of them.")
+    if absent:
+        return replace(
+            run,
+            tasks=tuple(replace(task, held_out=task.held_out or task.name in choices.held_out) for task in run.tasks),
+        )
     timed = [row for row in time.rows if row is not None]
+    at = {id(row): place for place, row in enumerate(timed, start=len(base))}
     rows = [*base, *(replace(row, name=row.name or _named_by(run, row, place)) for place, row in enumerate(timed, 1))]
     known = {
-        tasks[j]: at + len(base) for j, at in enumerate(time.learned_at) if at >= 0 and tasks[j] not in choices.held_out
+        tasks[j]: at[id(row)]
+        for j, place in enumerate(time.learned_at)
+        if place >= 0 and tasks[j] not in choices.held_out and (row := time.rows[place]) is not None
     }
-    if len(timed) < len(time.rows):
-        held = tuple(replace(task, held_out=task.name in choices.held_out) for task in run.tasks)
-        if choices.trained:
-            raise UsageError(f"{run.name} lacks planned rows: --trained needs all of them.")
-        return replace(run, tasks=held)
     named = replace(run, rows=tuple(rows))
     asked = choices if choices.base or not base else replace(choices, base="untrained")
     return arrange(named, asked, trained=known)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from recollect.stats.improvement import probability_of_improvement
     from recollect.stats.item_noise import null_forgetting, over_items
     from recollect.stats.lead import Lead, Rival, find_lead
-    from recollect.stats.mcnemar import mcnemar
     from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
+    from recollect.stats.paired_items import mcnemar
     from recollect.stats.permutation import Permuted, label_shuffles, sign_flips, signed_rank
     from recollect.stats.plateau import Plateau, find_plateau
     from recollect.stats.ranks import Ranks, friedman_nemenyi
@@ -29,7 +29,7 @@ _LATER = {
     **dict.fromkeys(("clopper_pearson", "proportion", "wilson"), "binomial"),
     "probability_of_improvement": "improvement",
     **dict.fromkeys(("Lead", "Rival", "find_lead"), "lead"),
-    "mcnemar": "mcnemar",
+    "mcnemar": "paired_items",
     **dict.fromkeys(("null_forgetting", "over_items"), "item_noise"),
     **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),

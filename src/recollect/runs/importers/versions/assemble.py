@@ -122,7 +122,9 @@ def _run(
         complete=False,
         notes=(*_about_metrics(columns), *notes),
     )
-    return arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
+    made = arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
+    held = [task.held_out for task in made.tasks]
+    return replace(made, problem="releases" if all(held) else "versions") if any(held) else made
 
 
 def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], metric: str) -> Row:

@@ -1,0 +1,34 @@
+"""Versions of a model, evaluated from outside: checkpoints, releases; columns may be held out, none need be trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from recollect.problems.base import Focus, Problem
+from recollect.problems.targets import Target
+
+_OUTSIDE = "versions were evaluated from outside"
+
+VERSIONS = Problem(
+    name="versions",
+    asks="whatever the evaluation asks",
+    scenarios=(),
+    targets=(Target("accuracy", "accuracy"),),
+    examiner="",
+    focus=Focus(
+        headline="held_out.delta",
+        compared=("held_out.delta", "held_out.relative", "acc.average", "forgetting.chaudhry2018"),
+        panels=(("held_out.delta",), ("held_out.relative",)),
+        shown=("held_out.delta", "held_out.relative", "held_out.ratio", "acc.average", "forgetting.chaudhry2018"),
+    ),
+    not_shown={
+        "difficulty": f"{_OUTSIDE}, and their difficulty does not follow from a number of classes",
+        "split": f"{_OUTSIDE}, and no answers among fewer classes are known",
+        "errors": f"{_OUTSIDE}, and where wrong answers went is not known",
+    },
+)
+
+_HELD_OUT = ("held_out.delta", "held_out.relative", "held_out.ratio")
+
+# Nothing is trained between releases that is evaluated: all columns are measured against the first of them.
+RELEASES = replace(VERSIONS, name="releases", focus=replace(VERSIONS.focus, compared=_HELD_OUT[:2], shown=_HELD_OUT))
