@@ -61,6 +61,7 @@ def network(names: Sequence[str]) -> Iterator[dict[str, str]]:
         yield made
     finally:
         for name in made:
+            kill_all(name)
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
         subprocess.run(["ip", "link", "del", BRIDGE], capture_output=True)
 
