@@ -54,7 +54,7 @@ def pythia(folder: Path) -> list[str]:
         "Every task counts as known from the first checkpoint on (`--trained <task>=0`): forgetting is the mean over"
         " tasks of the best earlier checkpoint minus the last.",
         "",
-        "| model | tasks | checkpoints | mean peak minus last | of noise alone [95 %] | from step 13,000 on | of noise alone |",
+        "| model | tasks | checkpoints | mean peak minus last | noise alone [95 %] | from step 13,000 | noise alone |",
         "|---|---|---|---|---|---|---|",
     ]
     runs = load(folder, choices=Choices(trained=everything))
@@ -121,7 +121,7 @@ def reading(folder: Path, files: int = 1000) -> list[str]:
     return [
         "## Reading",
         "",
-        f"{files:,} files of lm-eval with 87 tasks each: {min(ours):.2f} s; parsing their JSON alone: {min(bare):.2f} s;"
+        f"{files:,} files of lm-eval with 87 tasks each: {min(ours):.2f} s; parsing the JSON alone: {min(bare):.2f} s;"
         f" {min(ours) / min(bare):.1f} times.",
     ]
 
