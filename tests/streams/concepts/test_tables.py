@@ -220,3 +220,19 @@ def test_series_that_stand_mixed_in_one_table() -> None:
     stream = make(frame, time_column=None, window=2, series_column="site", features=["load"])
     for part in (stream.tasks[0].train, stream.tasks[0].test):
         assert {int(row[0] - row[1]) for row in stream.data.x_train[part]} == {2}
+
+
+def test_the_columns_of_pyclad_are_known_and_its_number_is_no_feature() -> None:
+    frame = table().rename(columns={"plant": "concept_name", "fault": "label"}).drop(columns="when")
+    frame["concept_id"] = (frame["concept_name"] == "b").astype(int)
+    stream = stream_from_table(frame)
+    assert [task.name for task in stream.tasks] == ["a", "b"]
+    assert stream.input_shape == (2,)
+    told = stream_from_table(frame, concept_column="concept_name", features=["load"])
+    assert told.input_shape == (1,)
+
+
+def test_an_npy_file_is_refused_with_what_to_do(tmp_path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    with pytest.raises(UsageError, match=r"Save what it holds by numpy\.savez"):
+        make_stream(str(tmp_path / "x.npy"))

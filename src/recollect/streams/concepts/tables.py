@@ -23,6 +23,9 @@ from recollect.streams.concepts.windows import Windows, windowed
 from recollect.streams.npz import in_small_letters, read_npz
 from recollect.streams.stream import Stream
 
+# The columns of pyCLAD's data frames beside `label`: the concept by name, and by a number that is no feature.
+_PYCLAD = ("concept_name", "concept_id")
+
 
 def stream_from_table(table: Any, *, name: str | None = None, **options: Any) -> Stream:
     """A stream over the rows of a DataFrame, or of a `.csv` or `.npz` file given by its path.
@@ -91,8 +94,9 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
     if not len(table):
         raise UsageError(f"{name} has no rows; a stream needs some of every concept.")
     by_column = spec.concepts != "clusters"
+    concept = _concept_column(table, spec)
     special = {
-        "concept_column": spec.concept_column if by_column else None,
+        "concept_column": concept if by_column else None,
         "label_column": spec.label_column,
         "time_column": spec.time_column,
         "split_column": spec.split_column,
@@ -107,13 +111,13 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
     twice = next((column for column in known if known.count(column) > 1), None)
     if twice is not None:
         raise UsageError(f"Columns of {name} have names of their own; {twice!r} comes twice.")
-    taken = {*special.values(), *([spec.concept_column] if not by_column else [])}
+    taken = {*special.values(), concept, *_PYCLAD}
     features = [str(c) for c in spec.features or (column for column in known if column not in taken)]
     if spec.time_column is not None:
         table = table.iloc[np.argsort(_time(table[spec.time_column], name), kind="stable")]
     x = numbers(table, features, name)
     y = checked_labels(table[spec.label_column].to_numpy(), len(x), f"the column {spec.label_column!r} of {name}")
-    group, groups = _coded(table[spec.concept_column], name) if by_column else (None, ())
+    group, groups = _coded(table[concept], name) if by_column else (None, ())
     series = None if spec.series_column is None else _coded(table[spec.series_column], name)[0]
     test = None if spec.split_column is None else _split(table[spec.split_column], name)
     in_time = spec.split_column is None and (spec.window is not None or (spec.time_column is not None and by_column))
@@ -135,6 +139,13 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
     if spec.window is not None:
         made = windowed(made, Windows(spec.window, spec.stride, spec.window_label), keep_mixed=spec.contaminated)
     return _tested_too(made) if in_time and not spec.contaminated else made
+
+
+def _concept_column(table: Any, spec: SourceSpec) -> str:
+    """The column that was named, or pyCLAD's `concept_name` where nothing was named and there is no other."""
+    known = [str(column) for column in table.columns]
+    named = spec.concept_column != SourceSpec().concept_column or spec.concept_column in known
+    return _PYCLAD[0] if not named and _PYCLAD[0] in known else spec.concept_column
 
 
 def _tested_too(rows: Rows) -> Rows:
