@@ -167,7 +167,10 @@ def main() -> None:
     chosen = parser.parse_args()
     chosen.results = chosen.results or RESULTS.with_stem("kill_graphs" if chosen.graphs else "kill")
     if chosen.graphs:
+        from recollect.learners.graphs.networks import pyg
+
         os.environ[GRAPHS] = "1"
+        pyg()
     learners = ON_GRAPHS if chosen.graphs else LEARNERS
     import torch  # noqa: F401  (forks share it)
 
