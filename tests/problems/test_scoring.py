@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -349,3 +350,12 @@ def test_precision_without_an_alarm_is_undefined_with_its_reason() -> None:
     assert row.scores["precision"][0] is None
     assert row.scores["recall"][0] == 0
     assert set(row.reasons["precision"].values()) == {"it raises no alarm"}
+
+
+def test_a_target_is_found_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_targets_here.py").write_text("def share(labels, scores):\n    return float((scores > 1).mean())\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    assert target_of("my_targets_here:share", DETECTION.targets).name == "share"
+    with pytest.raises(UsageError, match="Cannot import the target 'my_targets_here:shre'"):
+        target_of("my_targets_here:shre", DETECTION.targets)

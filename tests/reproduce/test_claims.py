@@ -19,6 +19,8 @@ from recollect.runs import group
 from recollect.stats import estimate
 from tests.reproduce.samples import make_run, newest_only, paper_like, rising, saturating
 
+_PLANS = {"er": None, "gdumb": (1, 3, 5, 7, 9)}
+
 
 def verdicts(checks: tuple[Check, ...]) -> dict[tuple[str, str], str]:
     return {(check.claim, check.learner): check.verdict for check in checks}
@@ -84,18 +86,28 @@ def test_tiny_imagenet_has_its_own_claims_and_planned_rows() -> None:
     assert found["RAA reaches a plateau around task 65", "er"] == REPRODUCED
     assert found["RAA reaches a plateau around task 25", "gdumb"] == NOT_REPRODUCED
     assert ("ER shows no plateau of RAA", "er") not in found
-    assert {check.tasks for check in checks} == {"12 of 100"}
+    tasks = {check.learner: check.tasks for check in checks}
+    assert (tasks["er"], tasks["gdumb"]) == ("100 of 100", "12 of 100")
+    assert (tasks["er, finetune"], tasks["er, gdumb"]) == ("100 of 100", "12 of 100")
 
 
-def test_learners_are_read_at_the_tasks_that_all_were_evaluated_after() -> None:
-    """ER's curve bends between the tasks after which GDumb was evaluated: its number is that of the common tasks."""
+def test_two_learners_are_compared_at_the_tasks_that_both_were_evaluated_after() -> None:
+    """ER's RAF goes up and down between the tasks after which GDumb was evaluated: the comparison does not see it."""
     rows = (1, 3, 5, 7, 9)
-    runs = [make_run("gdumb", s, saturating, rows=rows) for s in range(3)]
-    er = [make_run("er", s, lambda k, j: 0.7 if k % 2 else 0.4) for s in range(3)]
-    whole = next(check for check in check_claims(group(er)) if check.learner == "er")
-    common = next(check for check in check_claims(group([*er, *runs])) if check.learner == "er")
-    assert float(whole.number.value) != pytest.approx(0, abs=0.01)
-    assert float(common.number.value) == pytest.approx(0, abs=1e-12)
+
+    def jagged(k: int, j: int) -> float:
+        return 0.6 if j == k else 0.1 if k % 2 else 0.3
+
+    er, gdumb = ([make_run(name, s, jagged, rows=chosen) for s in range(3)] for name, chosen in _PLANS.items())
+    thin = [make_run("er", s, jagged, rows=rows) for s in range(3)]
+    pair = "RAF rises more for er than for gdumb"
+    different, same = (
+        next(check for check in check_claims(group([*some, *gdumb])) if check.claim == pair) for some in (er, thin)
+    )
+    assert different.tasks == same.tasks == "5 of 10"
+    np.testing.assert_allclose(float(different.number.value), float(same.number.value))
+    alone = {check.tasks for check in check_claims(group([*er, *gdumb])) if check.learner == "er"}
+    assert alone == {"10 of 10"}
 
 
 @pytest.mark.parametrize(

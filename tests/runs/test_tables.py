@@ -14,7 +14,7 @@ RUN = Run(
     ),
 )
 
-MARKDOWN = r"""### er\_200 \& co on toy\|x, seed 0
+MARKDOWN = r"""### er_200 \& co on toy\|x, seed 0
 
 | after | 50% | b\|c |
 | --- | ---: | ---: |
@@ -54,5 +54,5 @@ def test_a_name_cannot_leave_its_line():
         learner="a\n\\input{x}", stream="s", tasks=(Task("\\x\n|"),), rows=(Row(0, scores={"accuracy": (1,)}),)
     )
     assert to_latex([hostile]).splitlines()[0].startswith("% a ")
-    assert r"\textbackslash{}x | \\" in to_latex([hostile])
+    assert r"\textbackslash{}x\textbackslash{}n| \\" in to_latex([hostile])  # shown, not sent
     assert len(to_markdown([hostile]).splitlines()) == 5

@@ -176,7 +176,8 @@ def _lead(stream: StreamComparison) -> tuple[str, ...]:
         return ()
     behind = ", ".join(rival.label for rival in lead.rivals if rival.is_behind)
     said = f"{lead.best} is ahead of {behind}" if behind else f"{lead.best} is best, but ahead of none"
-    return (f"{said} (intervals for all {lead.pairs} pairs of contestants at once)", *_stay_open(lead))
+    of = "by the interval of the one pair" if lead.pairs == 1 else f"intervals for all {lead.pairs} pairs at once"
+    return (f"{said} ({of})", *_stay_open(lead))
 
 
 def _stay_open(lead: Lead) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
 from recollect.experiments.grid import Job, Streams
-from recollect.learners.paths import import_path
+from recollect.paths import import_path
 from recollect.protocol import describe
 from recollect.protocol.identifying import identity, option_values
 from recollect.runs.files import make_folder, sync_folder, writing

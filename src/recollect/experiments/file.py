@@ -300,7 +300,7 @@ def _check_learner(name: str, options: Mapping[str, Any]) -> None:
     """Find a wrong name or option now, not after an hour of other runs."""
     from recollect.learners import LEARNERS
     from recollect.learners import options as learner_options
-    from recollect.learners.paths import refuse_missing
+    from recollect.paths import refuse_missing
 
     for what, path in (("learner", name), ("network", options.get("network"))):
         if isinstance(path, str) and ":" in path:

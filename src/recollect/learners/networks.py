@@ -15,7 +15,7 @@ from recollect.errors import UsageError
 from recollect.learners.base import Setting
 from recollect.learners.joining import GRAPH_NETWORKS, hidden_of, network_of
 from recollect.learners.options import NETWORKS, Network
-from recollect.learners.paths import import_path, refuse_call
+from recollect.paths import import_path, refuse_call
 
 
 class MLP(nn.Module):

@@ -13,8 +13,8 @@ from recollect.errors import MissingExtra, UsageError
 from recollect.learners import options
 from recollect.learners.base import Learner, LearnerCard, Setting
 from recollect.learners.detection.cards import CARDS as DETECTION
-from recollect.learners.paths import import_path, refuse_call
 from recollect.nearest import nearest
+from recollect.paths import import_path, refuse_call
 from recollect.runs.seeds import Seeds
 
 # What learners with a network take: where samples are ids in a graph, a network over graphs sees it.

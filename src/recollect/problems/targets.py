@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from recollect.errors import UsageError
 from recollect.nearest import nearest
+from recollect.paths import import_path
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 Function = Callable[..., float]
@@ -87,11 +87,7 @@ def _of_user(name: str, function: Function) -> Target:
 
 
 def _imported(path: str) -> Function:
-    module, _, attribute = path.partition(":")
-    try:
-        function: Function = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"Cannot import the target {path!r}: {error}. Is its package on the path?") from None
+    function: Function = import_path(path, "target")
     if not callable(function):
         raise UsageError(f"The target {path!r} is a {type(function).__name__}, not a function of labels and scores.")
     return function

@@ -10,8 +10,8 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.learners.abilities import Configured, StandsFor
-from recollect.learners.paths import import_path
 from recollect.learners.wrap import ObjectLearner, SklearnLearner
+from recollect.paths import import_path
 from recollect.problems import Target, problem_of
 from recollect.protocol import checkpoint
 from recollect.runs.identity import Identity, parameters, plain

@@ -3,13 +3,13 @@
 The paper's words ("nearly constant", "strong increase") have no numbers. The thresholds are ours. A verdict needs the
 whole 95 % interval over seeds on one side of the threshold; else, and with one seed, the answer is "cannot tell".
 
-All learners of a stream are read at the same tasks: those after which every one of them was evaluated. Change over
-training is that of the least-squares line through the curve, from its first to its last such task.
+A claim about one learner reads all tasks after which it was evaluated; one that compares two reads those that both
+have. Change over training is that of the least-squares line through the curve, from its first to its last such task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,7 +50,7 @@ Named = tuple[str, Group]
 class Check:
     """One claim about one learner on one stream: the verdict, the number it rests on, and the rule.
 
-    `tasks` says after how many of the tasks all learners were evaluated: the check reads these.
+    `tasks` says how many of the tasks it reads.
     """
 
     claim: str
@@ -89,10 +89,7 @@ def check_claims(groups: Sequence[Group]) -> tuple[Check, ...]:
             ((label, group) for label, group in named if group.learner in LEARNERS),
             key=lambda pair: LEARNERS.index(pair[1].learner),
         )
-        same, rows = at_common_rows([group for _, group in own])
-        checks = _check_stream(key[0], [(label, group) for (label, _), group in zip(own, same, strict=True)])
-        tasks = f"{len(rows)} of {own[0][1].matrix.T}" if own else ""
-        found += [replace(check, tasks=tasks) for check in checks]
+        found += _check_stream(key[0], own)
     return tuple(found)
 
 
@@ -135,6 +132,12 @@ def claims_table(checks: Sequence[Check]) -> Table:
     return Table(head, rows)
 
 
+def _compared(stream: str, one: Named, other: Named, make: Callable[[str, Named, Named], Check]) -> Check:
+    """The check of two learners over the tasks after which both were evaluated."""
+    (first, second), rows = at_common_rows([one[1], other[1]])
+    return replace(make(stream, (one[0], first), (other[0], second)), tasks=f"{len(rows)} of {first.matrix.T}")
+
+
 def _check_stream(stream: str, named: Sequence[Named]) -> list[Check]:
     is_tiny = "tiny-imagenet" in stream
     made = [_accuracy_falls(stream, label, group) for label, group in named]
@@ -143,7 +146,7 @@ def _check_stream(stream: str, named: Sequence[Named]) -> list[Check]:
             made += _constant_near_zero(stream, label, group)
     for first, second, make in _PAIRS:
         made += [
-            make(stream, one, other)
+            _compared(stream, one, other, make)
             for one in named
             for other in named
             if (one[1].learner, other[1].learner) == (first, second)
@@ -157,6 +160,8 @@ def _check_stream(stream: str, named: Sequence[Named]) -> list[Check]:
             made.append(_only_rescaled(stream, label, group))
     made += [_forgetting_constant(stream, label, group) for label, group in named]
     made += [_rescaled_rises(stream, label, group) for label, group in named]
+    own = {label: f"{int(group.matrix.planned.sum())} of {group.matrix.T}" for label, group in named}
+    made = [check if check.tasks else replace(check, tasks=own[check.learner]) for check in made]
     return made + [_absent(stream, learner) for learner in LEARNERS if learner not in {g.learner for _, g in named}]
 
 

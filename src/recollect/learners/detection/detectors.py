@@ -18,8 +18,8 @@ from recollect.errors import MissingExtra, UsageError
 from recollect.learners.base import Array, Resumable, State
 from recollect.learners.detection.names import SKLEARN, Spec, pyod_names
 from recollect.learners.frozen import freeze, thaw
-from recollect.learners.paths import import_path
 from recollect.nearest import nearest
+from recollect.paths import import_path
 from recollect.runs.seeds import Seeds
 
 Floats = NDArray[np.float64]

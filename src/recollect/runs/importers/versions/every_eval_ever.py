@@ -17,7 +17,7 @@ from recollect.runs.run import Run
 from recollect.runs.version_names import step_of
 
 NAME = "every-eval-ever"
-SUMMARY = "Every Eval Ever (schema 0.2, 0.3): one file per model, or a folder of them; also written by `import --to`"
+SUMMARY = "Every Eval Ever (schema 0.2, 0.3): one file per model, or a folder of them; written by `to_every_eval_ever`"
 
 SCHEMA = "0.3.0"
 _UNITS = {"proportion": "fraction", "fraction": "fraction", "percent": "percent", "percentage": "percent"}
