@@ -72,10 +72,10 @@ ABOUT = {
     "cifar100-survey": f"{RUN.format('cifar100-survey')}: ER in the setting in which Soutif et al. 2023 publish it, 20"
     " tasks of 5 classes; their figure stands beside it in docs/learners/er.md.",
     "tiny-imagenet": f"{RUN.format('tiny-imagenet')}: split Tiny ImageNet, 100 tasks of 2 classes, all 100,000 training"
-    " images at 32 x 32, M = 2000, a network of three convolutions; Finetune and ER evaluated after every task, GDumb (16"
-    " epochs) after 25. Under way: the runs that are finished.",
-    "tiny-imagenet-partial": "The same at 25 evaluations, GDumb at 12, with the first 100 of 500 training images of each"
-    " class.",
+    " images at 32 x 32, M = 2000, a network of three convolutions; Finetune and ER evaluated after every task, GDumb"
+    " (16 epochs) after 25. Under way: the runs that are finished.",
+    "tiny-imagenet-partial": "The same at 25 evaluations, GDumb at 12, with the first 100 of 500 training images of"
+    " each class.",
     "nsl-kdd-aware": f"{RUN.format('nsl-kdd/aware')}: NSL-KDD in five clustered concepts, 1,000 training and test rows"
     " each, ROC-AUC; the seed orders the concepts.",
     "nsl-kdd-incremental": f"{RUN.format('nsl-kdd/incremental')}: the same, boundaries only.",
