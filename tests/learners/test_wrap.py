@@ -185,7 +185,7 @@ def test_what_cannot_be_saved_says_so(digits):
         ),
         (lambda s: make_learner("sklearn.cluster:KMeans", {}, s, SEEDS), "no partial_fit"),
         (lambda s: make_learner("sklearn.naive_bayes:GaussianNB", {"smooth": 1}, s, SEEDS), "'smooth'"),
-        (lambda s: make_learner("er", {"optimizer": "sdg"}, s, SEEDS), "one of sgd, adam"),
+        (lambda s: make_learner("er", {"optimizer": "sdg"}, s, SEEDS), "no optimiser 'sdg' here; the nearest is 'SGD'"),
         (lambda s: make_learner("er", {"separate": 1}, s, SEEDS), "true or false"),
         (lambda s: make_learner("er", {"hidden": [0]}, s, SEEDS), "layer widths"),
         (lambda s: make_learner("random", {"memory": 1}, s, SEEDS), "it has none"),

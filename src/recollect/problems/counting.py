@@ -197,7 +197,7 @@ def expected_sizes(stream: Stream, columns: int | None = None, subsample: int | 
     """How many samples of each task an evaluation counts."""
     sizes = np.array([len(task.test) for task in stream.tasks], np.int64)
     if subsample is not None:
-        sizes = np.minimum(sizes, subsample)
+        sizes = np.minimum(sizes, min(subsample, int(sizes.max(initial=0))))
     if columns is not None:
         sizes[columns:] = 0
     return sizes
