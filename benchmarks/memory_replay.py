@@ -196,7 +196,7 @@ def page(lines: list[tuple[str, ...]], grown: list[str]) -> str:
     verdict = f"BROKEN: replay grew with the stream: {'; '.join(grown)}." if grown else "Replay: no bound is broken."
     return (
         "# Memory of replay, up to a million rows of a mapped file\n\n"
-        f"`python benchmarks/memory_replay.py`; a process a line, anonymous memory. numpy {np.__version__}, pyod"
+        f"`python benchmarks/memory_replay.py`; one process per line, anonymous memory. numpy {np.__version__}, pyod"
         f" {version('pyod')}, scikit-learn {version('scikit-learn')}, Python {platform.python_version()}.\n\n"
         f"{FEATURES} float64 features, {CONCEPTS} concepts, concept-agnostic batches of {BATCH:,}, a reservoir of"
         f" {MEMORY:,}, {ROWS} planned rows. `stream`: what the stream holds (labels and places of its"

@@ -1,4 +1,4 @@
-"""Writes README.md from the runs beside it, one table a stream, and the tables of them in docs/michel2023.md.
+"""Writes README.md from the runs beside it, one table per experiment, and the tables of them in docs/michel2023.md.
 
 Means with 95 % intervals over seeds.
 
@@ -51,9 +51,9 @@ GRAPHS = {
 LINKS = {name: GRAPHS[name] for name in list(GRAPHS)[:5]}
 HEAD = """# Finished experiments
 
-Run records (a folder a run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page is
-written by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with 95 %
-t intervals; n is the number of seeds, rows that of the evaluations."""
+Run records (one folder per run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page
+is written by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with
+95 % t intervals; n is the number of seeds, rows that of the evaluations."""
 _SPLIT = ("AF", "within", "older", "newer")
 TABLES_IN_DOCS = (
     ("split", "cifar100", _SPLIT),
@@ -102,7 +102,7 @@ def cell(members: Group, metric: str) -> str:
 
 
 def table(folder: Path, columns: dict[str, str] | None = None) -> str:
-    """One line a learner."""
+    """One line per learner."""
     runs = [run for run in attach_joint(load(folder)) if run.status == "finished"]
     streams = list(dict.fromkeys(run.stream for run in runs))
     if len(streams) > 1:
@@ -145,7 +145,7 @@ def at_those(members: Group, rows: frozenset[int]) -> Group:
 
 
 def readme() -> str:
-    """All experiments, a table each."""
+    """All experiments, one table each."""
     parts = [HEAD]
     for folder in sorted(path for path in HERE.iterdir() if path.is_dir()):
         parts += [f"## {folder.name}", ABOUT[folder.name], table(folder)]

@@ -201,7 +201,7 @@ def test_wrong_score_shapes_are_found(digits):
         def score(self, x, task=None):
             return np.zeros(len(x))
 
-    with pytest.raises(UsageError, match="one score a class"):
+    with pytest.raises(UsageError, match="one score per class"):
         wrap(Wrong(), Setting.of(digits)).score(np.zeros((2, 64)))
 
 

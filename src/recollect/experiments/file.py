@@ -58,7 +58,7 @@ class StreamEntry(Model):
 
 
 class PlanEntry(Model):
-    """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples a task.
+    """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples of each task.
 
     `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples.
     """

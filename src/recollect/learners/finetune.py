@@ -182,7 +182,7 @@ class NetworkLearner(Keeping):
             self.network.train()
         if not isinstance(outputs, Tensor):
             raise UsageError(
-                f"The network gives a {type(outputs).__name__}; one tensor was expected, a row a sample. Return the"
+                f"The network gives a {type(outputs).__name__}; one tensor was expected, one row per sample. Return the"
                 " logits alone."
             )
         return outputs

@@ -1,4 +1,4 @@
-"""Random: uniform guesses, the reference of difficulty in flesh."""
+"""Random: uniform guesses, the reference of difficulty as a learner."""
 
 from __future__ import annotations
 

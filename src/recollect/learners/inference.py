@@ -40,7 +40,7 @@ class FoldedResNet:
 
 
 class MLPByColumns:
-    """The forward pass of an `MLP` with a sample a column: the same products, faster than with a sample a row."""
+    """The forward pass of an `MLP` with one column per sample: the same products, faster than one row per sample."""
 
     def __init__(self, network: MLP) -> None:
         layers = [layer for layer in (*network.body, network.head) if isinstance(layer, nn.Linear)]

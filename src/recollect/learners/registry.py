@@ -182,7 +182,7 @@ _CARDS = (
     LearnerCard(
         name="random",
         role="floor",
-        summary="Guesses uniformly among the classes: the reference of difficulty, in flesh.",
+        summary="Guesses uniformly among the classes: the reference of difficulty.",
         source="Michel et al. 2023, section 3.2",
         maker="recollect.learners.guess:RandomGuess",
         options=options.NoOptions,

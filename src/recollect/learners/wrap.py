@@ -173,7 +173,7 @@ class ObjectLearner:
             given = self.wrapped.score(x, task=task) if self._how == "by name" else self.wrapped.score(x)
         scores = _as_scores(given, name)
         if scores.shape != (len(x), *self._answer):
-            what = "one row a sample and one score a class" if self._answer else "one number per sample"
+            what = "one row per sample and one score per class" if self._answer else "one number per sample"
             raise UsageError(f"{name}.score gives {what}, here {(len(x), *self._answer)}; got {scores.shape}.")
         return scores
 
@@ -298,7 +298,7 @@ _KINDS = {"c": "complex (which is larger?)", "U": "text", "S": "text", "O": "Pyt
 
 
 def _expected(name: str) -> str:
-    return f"{name}.score gives an array of real numbers, a row a sample and a column a class, higher = likelier;"
+    return f"{name}.score gives real numbers, one row per sample and one column per class, higher = likelier;"
 
 
 def _become(thing: Any, attributes: dict[str, Any]) -> None:

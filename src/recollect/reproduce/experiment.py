@@ -104,7 +104,7 @@ def read(folder: Path) -> tuple[tuple[Group, ...], tuple[str, ...]]:
 
 
 def captions(contents: Contents, groups: Sequence[Group]) -> tuple[str, ...]:
-    """What was run, a sentence a stream and one a learner, and what was cut against the paper."""
+    """What was run, one sentence per stream and per learner, and what was cut against the paper."""
     made = [PAPER]
     for stream in contents.streams:
         members = [one for one in groups if (one.family, one.stream) == (stream.family, stream.name)]

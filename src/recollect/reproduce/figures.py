@@ -92,7 +92,7 @@ def coefficient_figure(panels: Sequence[tuple[int, tuple[Array, Array], tuple[Ar
 
 
 def curve_figure(streams: Sequence[Stream], ids: tuple[str, str]) -> Figure:
-    """Figures 3 and 4: a column a stream, the metric in the top row and its rescaled form below.
+    """Figures 3 and 4: one column per stream, the metric in the top row and its rescaled form below.
 
     With one stream the two are side by side.
     """

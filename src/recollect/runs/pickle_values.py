@@ -150,7 +150,7 @@ def view(data: Any, dtype: Any, shape: Any, fortran: bool, budget: Budget) -> An
     if math.prod(shape) * kind.itemsize != len(data):
         raise Refused(f"it declares an array of {math.prod(shape):,} numbers and holds {len(data):,} bytes for it")
     if not is_text(data, kind):
-        raise Refused("it holds an array of strings that are none")
+        raise Refused("it holds an array of strings with broken characters")
     try:
         return np.frombuffer(data, dtype=kind).reshape(shape, order="F" if fortran else "C")
     except ValueError:

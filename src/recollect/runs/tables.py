@@ -12,7 +12,7 @@ from recollect.runs.run import Run
 
 
 def to_markdown(runs: Sequence[Run], digits: int = 3) -> str:
-    """A heading and a table a run; rows are time, a dash is "not evaluated"."""
+    """One heading and one table per run; rows are time, a dash is "not evaluated"."""
     parts = []
     for run in runs:
         head, *body = _grid(run, digits, markdown, "–")

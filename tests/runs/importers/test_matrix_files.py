@@ -240,5 +240,5 @@ def test_csv_a_task_named_like_a_number_is_a_name(tmp_path, same):
 def test_strings_that_are_no_characters_are_refused(tmp_path):
     path = tmp_path / "a.npy"
     path.write_bytes(header("(1,)", "<U1") + b"\xff\xff\xff\xff")
-    with pytest.raises(UsageError, match="strings that are none"):
+    with pytest.raises(UsageError, match="strings with broken characters"):
         npy.read(path)

@@ -69,7 +69,7 @@ def test_whole_arrays_are_not_copied(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((GOOD, ["a"], GOOD, [0, 1], ["a", "a"]), "concept_train has one concept a row, 2"),
+        ((GOOD, ["a"], GOOD, [0, 1], ["a", "a"]), "concept_train has one concept per row, 2"),
         ((GOOD, ["a", "a"], GOOD, [0, 1], ["a", "b"]), "'b' has test rows only"),
         ((GOOD, ["a", "b"], GOOD, [0, 1], ["a", "a"]), "needs test rows; 'b' of arrays has none"),
         ((GOOD, ["a", "a"], [[1.0]], [0], ["a"]), "same features of one type; got 2 of float64 and 1 of float64"),

@@ -1,4 +1,4 @@
-"""`.csv` files: a matrix (rows: time, columns: tasks), or a long table with a cell a line."""
+"""`.csv` files: a matrix (rows: time, columns: tasks), or a long table with one cell per line."""
 
 from __future__ import annotations
 

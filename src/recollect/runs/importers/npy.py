@@ -52,7 +52,7 @@ def parse(path: Path, tool: str, data: bytes) -> np.ndarray[Any, Any]:
             f"its header declares {wanted:,} bytes of numbers and {len(body):,} follow. Is the file whole?",
         )
     if not is_text(body[:wanted], kind):
-        raise cannot_read(path, tool, "it holds strings that are none. Is the file whole?")
+        raise cannot_read(path, tool, "it holds strings with broken characters. Is the file whole?")
     return np.frombuffer(body[:wanted], dtype=kind).reshape(shape, order="F" if order else "C")
 
 

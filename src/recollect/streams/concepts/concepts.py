@@ -153,7 +153,7 @@ def concepts_from_arrays(
     which_train, which_test = np.asarray(concept_train), np.asarray(concept_test)
     for which, x, what in ((which_train, train, "concept_train"), (which_test, test, "concept_test")):
         if which.shape != (len(x),):
-            raise UsageError(f"{what} has one concept a row, {len(x):,}; got shape {which.shape}.")
+            raise UsageError(f"{what} has one concept per row, {len(x):,}; got shape {which.shape}.")
     labels, first = np.unique(which_train, return_index=True)
     natural = labels[np.argsort(first)]
     strangers = np.setdiff1d(which_test, natural)

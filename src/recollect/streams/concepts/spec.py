@@ -79,7 +79,7 @@ number, such as 256.
                 at_least_one(f"subset ({part})", count)
 
     def limit(self, part: str) -> int | None:
-        """At most how many rows a concept the part "train" or "test" may have; None: all."""
+        """At most how many rows of each concept the part "train" or "test" may have; None: all."""
         return self._limits().get(part)
 
     def _limits(self) -> Mapping[str, int | None]:

@@ -223,8 +223,8 @@ def _frame_of_npz(path: Path, spec: SourceSpec) -> Any:
     single = {key: value for key, value in arrays.items() if key not in ("X", "x", "y") and value.shape == (len(x),)}
     if spec.concepts is None and spec.concept_column not in single:
         raise UsageError(
-            f"{path} has no array {spec.concept_column!r} with a concept a row; give it, or concepts = clusters to make"
-            " concepts of the normal rows."
+            f"{path} has no array {spec.concept_column!r} with one concept per row; give it, or concepts = clusters to"
+            " make concepts of the normal rows."
         )
     frame = _pandas().DataFrame({str(k): column for k, column in enumerate(x.T)})
     wanted = (spec.concept_column, spec.label_column, spec.time_column, spec.split_column, spec.series_column)
