@@ -48,7 +48,7 @@ def identify(
     mean is taken.
 
     >>> [found.id for found in identify(ScoreMatrix([[.8, .1], [.6, .9]]), "0.10", family="forgetting")]
-    ['forgetting.raptormai', 'forgetting.clsurvey', 'forgetting.begin_docs']
+    ['forgetting.raptormai', 'forgetting.clsurvey', 'forgetting.continual_world', 'forgetting.begin_docs']
     """
     published, printed = _parse(value)
     digits = printed if digits is None else digits

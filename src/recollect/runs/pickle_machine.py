@@ -33,12 +33,12 @@ _UNDERFLOW = "its instructions take more than there is"
 class Machine:
     """Runs the instructions in `data`; each reads its own argument."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, objects: bool = False) -> None:
         self.data = data
         self.at = 0
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
-        self.budget = Budget()
+        self.budget = Budget(objects)
 
     def run(self) -> Any:
         for _ in range(MAX_INSTRUCTIONS):

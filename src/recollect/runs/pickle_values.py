@@ -76,10 +76,14 @@ class Dtype:
 
 
 class Budget:
-    """How many bytes may still be copied: a shared string must not unfold without end."""
+    """How many bytes may still be copied: a shared string must not unfold without end.
 
-    def __init__(self) -> None:
+    `objects` says that an array of objects in one row may come, which is then a list.
+    """
+
+    def __init__(self, objects: bool = False) -> None:
         self.left = MAX_COPIED
+        self.objects = objects
 
     def spend(self, count: int) -> None:
         self.left -= count
@@ -134,6 +138,8 @@ def array_of_state(state: Any, budget: Budget) -> Any:
     if not (isinstance(state, tuple) and len(state) in (4, 5)):
         raise Refused("it holds an array without shape and data")
     shape, dtype, fortran, data = state[-4:]
+    if budget.objects and isinstance(data, list) and shape == (len(data),):
+        return [data_only(one) for one in data]
     return view(data, dtype, shape, bool(fortran), budget)
 
 

@@ -22,8 +22,10 @@ MAX_BYTES = 512 * 2**20
 MAX_DEPTH = 50
 
 
-def load(source: Path | str | bytes) -> Any:
+def load(source: Path | str | bytes, objects: bool = False) -> Any:
     r"""The object in a pickle file (or in bytes): numpy arrays, numbers, strings and plain containers.
+
+    With `objects` an array of objects in one row is a list of them; each must be one of these things itself.
 
     >>> import pickle, numpy as np
     >>> load(pickle.dumps({"acc": np.eye(2)}))["acc"]
@@ -36,7 +38,7 @@ def load(source: Path | str | bytes) -> Any:
     """
     data, what = (source, "the pickle") if isinstance(source, bytes) else (_read(Path(source)), str(source))
     try:
-        value = Machine(data).run()
+        value = Machine(data, objects).run()
         _check_shape(value)
         return value
     except Refused as refusal:

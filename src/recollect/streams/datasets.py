@@ -115,13 +115,7 @@ def make_stream(
     if predict is not None or by is not None or name in VALUE_SETS:
         path = None if name in VALUE_SETS else _path_of(name, data)
         return stream_of_values(name, path, predict, by, **split, **options)
-    if name.endswith(".npy"):
-        raise UsageError(
-            f"{name} is one array, or pickled objects such as pyCLAD's concepts, which are not loaded: a pickle can run"
-            " code. Save what it holds by numpy.savez: x_train, y_train, x_test, y_test; or for each concept c0_name,"
-            " c0_train_data, c0_test_data, c0_test_labels, c1_name, ..."
-        )
-    if name.endswith((".npz", ".csv")):
+    if name.endswith((".npz", ".csv", ".npy")):
         _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         path = _path_of(name, data)
         if _holds_graph(path):

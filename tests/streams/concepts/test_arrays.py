@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import UsageError
-from recollect.streams import concept_stream
+from recollect.streams import concept_stream, make_stream
 from recollect.streams.concepts.arrays import adbench_files, is_pyclad, read_adbench, read_pyclad
 from tests.streams.concepts.files import write_adbench, write_pyclad
 
@@ -49,5 +49,45 @@ def test_pyclad_that_is_not(tmp_path):
     with pytest.raises(UsageError, match="has no concepts: c0_train_data is missing"):
         read_pyclad(tmp_path / "other.npz")
     np.save(tmp_path / "pickled.npy", np.array([{"name": "a"}], dtype=object), allow_pickle=True)
-    with pytest.raises(UsageError, match="plain arrays"):
+    with pytest.raises(UsageError, match="has no concepts: c0_train_data is missing"):
         read_pyclad(tmp_path / "pickled.npy")
+
+
+def pickled_concepts(path, **changes):
+    rng, labels = np.random.default_rng(0), [0, 1, 0, 1]
+    made = []
+    for name in ("day", "night"):
+        train, test = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
+        made.append({"name": name, "train_data": train, "test_data": test, "test_labels": labels})
+    made[1].update(changes)
+    np.save(path, np.array(made, dtype=object), allow_pickle=True)
+    return made
+
+
+def test_pyclads_own_file_is_read_without_running_it(tmp_path):
+    made = pickled_concepts(tmp_path / "concepts.npy")
+    stream = make_stream(str(tmp_path / "concepts.npy"))
+    assert [task.name for task in stream.tasks] == ["day", "night"]
+    x, y = stream.test_of(1)
+    np.testing.assert_array_equal(x, made[1]["test_data"])
+    assert y.tolist() == [0, 1, 0, 1]
+
+
+class Hostile:
+    def __reduce__(self):
+        return (print, ("it ran",))
+
+
+def test_a_hostile_file_of_concepts_runs_nothing(tmp_path, capsys):
+    pickled_concepts(tmp_path / "concepts.npy", test_labels=Hostile())
+    with pytest.raises(UsageError, match="it asks for"):
+        make_stream(str(tmp_path / "concepts.npy"))
+    assert capsys.readouterr().out == ""
+
+
+def test_a_concept_without_its_parts_is_named(tmp_path):
+    made = pickled_concepts(tmp_path / "concepts.npy")
+    del made[1]["test_labels"]
+    np.save(tmp_path / "concepts.npy", np.array(made, dtype=object), allow_pickle=True)
+    with pytest.raises(UsageError, match="lacks c1_test_labels"):
+        make_stream(str(tmp_path / "concepts.npy"))

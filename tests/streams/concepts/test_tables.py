@@ -232,7 +232,7 @@ def test_the_columns_of_pyclad_are_known_and_its_number_is_no_feature() -> None:
     assert told.input_shape == (1,)
 
 
-def test_an_npy_file_is_refused_with_what_to_do(tmp_path) -> None:
+def test_a_plain_npy_file_is_refused_with_what_to_do(tmp_path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(3))
-    with pytest.raises(UsageError, match=r"Save what it holds by numpy\.savez"):
+    with pytest.raises(UsageError, match=r"Expected pyCLAD's concepts .* or an \.npz file with x_train"):
         make_stream(str(tmp_path / "x.npy"))

@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recollect.errors import UsageError
+from recollect.runs.safe_pickle import load
 from recollect.streams.concepts.checks import checked_features, checked_labels, there_are
 from recollect.streams.concepts.concepts import Concepts, concepts_from_parts
 from recollect.streams.concepts.rows import Rows
@@ -41,17 +44,19 @@ def read_adbench(folder: Path, name: str) -> Rows:
 
 
 def is_pyclad(path: Path) -> bool:
-    """Does the file hold concepts under the names c0_name, c0_train_data, c0_test_data, c0_test_labels, c1_...?"""
-    return _FIRST in npz_names(path)
+    """Does the file hold concepts under the names c0_name, c0_train_data, c0_test_data, c0_test_labels, c1_...?
+
+    pyCLAD's own file, an `.npy` of pickled dictionaries, is one too.
+    """
+    return path.suffix == ".npy" or _FIRST in npz_names(path)
 
 
 def read_pyclad(path: Path, name: str | None = None) -> Concepts:
     """The concepts as they are, in their order; float64 stays float64.
 
-    pyCLAD's own examples are pickles of Python objects, which are not loaded here: what they hold is saved once
-    by `np.savez(path, c0_name=..., c0_train_data=..., c0_test_data=..., c0_test_labels=..., c1_name=...)`.
+    Of pyCLAD's own `.npy` files, pickled dictionaries, arrays and plain containers are read and nothing else is.
     """
-    arrays = read_npz(path)
+    arrays = _pickled_concepts(path) if path.suffix == ".npy" else read_npz(path)
     parts: list[tuple[str, Any, Any, Any]] = []
     while f"c{len(parts)}_train_data" in arrays:
         k = len(parts)
@@ -64,3 +69,23 @@ def read_pyclad(path: Path, name: str | None = None) -> Concepts:
     if not parts:
         raise UsageError(f"{path} has no concepts: {_FIRST} is missing.")
     return concepts_from_parts(parts, name=name or path.stem)
+
+
+def _pickled_concepts(path: Path) -> dict[str, Any]:
+    """The concepts of pyCLAD's `.npy` file under the names that an `.npz` file would give them."""
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            _, _, kind = header(file)
+            pickled = file.read()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"Cannot read {path} as a numpy file: {error}.") from None
+    content = load(pickled, objects=True) if kind.hasobject else None
+    if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+        raise UsageError(
+            f"{path} holds one array; a stream is made of several. Expected pyCLAD's concepts (a list of dictionaries"
+            " with name, train_data, test_data, test_labels), or an .npz file with x_train, y_train, x_test and y_test."
+        )
+    names = ("name", "train_data", "test_data", "test_labels")
+    return {f"c{k}_{what}": one[what] for k, one in enumerate(content) for what in names if what in one}
