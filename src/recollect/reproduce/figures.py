@@ -104,7 +104,7 @@ def curve_figure(streams: Sequence[Stream], ids: tuple[str, str]) -> Figure:
     for column, stream in enumerate(streams):
         for row, id in enumerate(ids):
             ax = _points(curve(panels[row][column], stream, id), stream.T)
-            ax.set_ylim(*_limits(stream, ids))
+            ax.set_ylim(*_limits(stream, id))
             if several and row == 0:
                 ax.set_xlabel("")
             if several and column:
@@ -124,9 +124,9 @@ def _points(ax: Axes, T: int) -> Axes:
     return ax
 
 
-def _limits(stream: Stream, ids: Sequence[str]) -> tuple[float, float]:
-    """One scale for a metric and its rescaled form: they end at the same value."""
-    bands = [learner.curves[id] for learner in stream.learners for id in ids if id in learner.curves]
+def _limits(stream: Stream, id: str) -> tuple[float, float]:
+    """A scale for each metric: on that of AA nothing of RAA would be seen."""
+    bands = [learner.curves[id] for learner in stream.learners if id in learner.curves]
     if not bands:
         return (0.0, 1.0)
     top = max(float(np.nanmax(band.value)) for band in bands)
