@@ -148,7 +148,11 @@ def test_a_learner_is_switched_off_everywhere(open_page: Any, html: str) -> None
         made.page.locator("table.learners tbody tr:visible"),
         made.page.locator(".pairs:visible tbody tr:visible"),
     )
+    # Charts are drawn as they come into view, and what is below them moves: click when all is in its place.
+    made.page.locator("#comparisons details.runs summary").first.scroll_into_view_if_needed()
+    made.page.wait_for_timeout(400)
     made.page.locator("#comparisons details.runs summary").first.click()
+    pairs.first.wait_for()
     assert (rows.count(), pairs.count()) == (3, 3)
     made.page.get_by_label("finetune", exact=True).first.uncheck()
     assert (rows.count(), pairs.count()) == (2, 1)
