@@ -45,6 +45,24 @@ def test_what_is_held_back_is_neither_trained_on_nor_a_test_sample() -> None:
     assert len(validation_of(stream, {"part": 0.1, "tasks": 3}).tasks) == 3
 
 
+@pytest.mark.parametrize("options", [{}, {"scenario": "class-incremental", "tasks": 5, "blurry": 0.3}])
+def test_a_sample_that_comes_in_several_tasks_is_trained_on_in_none(options: dict[str, object]) -> None:
+    stream = make_stream("digits" if options else "permuted-digits", **options)  # type: ignore[arg-type]
+    held = validation_of(stream, 0.2)
+    trained = np.concatenate([task.train for task in held.tasks])
+    tested = np.concatenate([task.test for task in held.tasks])
+    assert len(tested)
+    assert not np.intersect1d(trained, tested).size
+
+
+def test_values_are_held_back_without_classes() -> None:
+    stream = make_stream("diabetes", tasks=3)
+    held = validation_of(stream, 0.2)
+    for before, now in zip(stream.tasks, held.tasks, strict=True):
+        assert len(now.test) == round(0.2 * len(before.train))
+        assert sorted([*now.train.tolist(), *now.test.tolist()]) == sorted(before.train.tolist())
+
+
 class Forbidden:
     """Test samples that nobody may look at."""
 

@@ -31,20 +31,19 @@ def validation_of(stream: Stream, how: float | Mapping[str, Any] = PART) -> Stre
     (288, 231, 57)
     """
     part, first = _checked(how, len(stream.tasks))
-    if not stream.tells_labels or stream.visits:
+    if not stream.tells_labels or stream.visits or stream.views is not None:
         raise UsageError(
             f"A validation part is made of labelled training samples, each task of them in one piece; {stream.name} is"
             f" {stream.scenario}. Choose settings on a stream of other data instead."
         )
+    kept_tasks = stream.tasks[:first]
+    held_back = _held_back(stream, np.unique(np.concatenate([task.train for task in kept_tasks])), part)
     tasks, y = [], stream.data.y_train
-    for k, task in enumerate(stream.tasks[:first]):
-        back = np.concatenate([_draw(task.train[y[task.train] == label], part, k) for label in _classes(y, task.train)])
-        kept = task.train[~np.isin(task.train, back)]
-        if not len(back) or not len(kept):
-            raise UsageError(
-                f"{task.name} has {len(task.train)} training samples: too few to hold back {part:g} of them."
-            )
-        tasks.append(replace(task, train=kept, test=np.sort(back)))
+    for task in kept_tasks:
+        back = np.isin(task.train, held_back)
+        if back.all() or not back.any():
+            raise UsageError(f"{task.name} has {len(task.train)} training samples, too few to hold back {part:g}.")
+        tasks.append(replace(task, train=task.train[~back], test=np.sort(task.train[back])))
     said = f"tested on {part:g} of the training samples of each task, which are not trained on"
     if first < len(stream.tasks):
         said += f"; the first {first} of {len(stream.tasks)} tasks"
@@ -53,14 +52,21 @@ def validation_of(stream: Stream, how: float | Mapping[str, Any] = PART) -> Stre
     return replace(stream, data=data, tasks=tuple(tasks), variant=variant, notes=(*stream.notes, said))
 
 
-def _classes(y: NDArray[np.int64], index: NDArray[np.int64]) -> list[int]:
-    return [int(label) for label in np.unique(y[index])]
+def _held_back(stream: Stream, used: NDArray[np.int64], part: float) -> NDArray[np.int64]:
+    """A fixed draw of the samples, class by class where there are classes.
+
+    It does not ask for the task: where a sample comes in several, it is trained on in none of them.
+    """
+    if not stream.adds_classes:
+        return _draw(used, part)
+    y = stream.data.y_train[used]
+    return np.concatenate([_draw(used[y == label], part) for label in np.unique(y)])
 
 
-def _draw(index: NDArray[np.int64], part: float, task: int) -> NDArray[np.int64]:
-    """A fixed draw of one class's samples: at least one where two are there."""
+def _draw(index: NDArray[np.int64], part: float) -> NDArray[np.int64]:
+    """At least one sample where two are there."""
     count = min(max(1, round(part * len(index))), len(index) - 1)
-    return index[permutation(len(index), HELD_BACK_SEED, task)[:count]]
+    return index[permutation(len(index), HELD_BACK_SEED)[:count]]
 
 
 def _checked(how: Any, n_tasks: int) -> tuple[float, int]:
