@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
 
 from recollect.learners import LEARNERS
+from recollect.learners.graphs.inputs import Seen
 from recollect.learners.graphs.networks import KINDS
+from recollect.learners.graphs.products import Surroundings
 from recollect.protocol import iter_protocol, run_protocol
 from recollect.streams.graphs.spec import GraphSpec
 from tests.learners.graphs.test_learners import learner
@@ -51,3 +54,19 @@ def test_a_run_of_links_is_recorded_with_its_target(tmp_path):
     assert run.metric == "average_precision"
     assert run.problem == "links"
     assert run.plan.columns == "seen"
+
+
+def test_of_many_graphs_those_of_the_samples_are_passed_and_answers_stay_the_same():
+    made = many.stream(passes=3)
+    trained = learner("finetune", made)
+    for _ in iter_protocol(trained, made, seed=0):
+        pass
+    ids = next(iter(made.batches(1))).x[[3, 0, 3]]
+    seen = trained.inputs.tensor(ids)
+    view = made.views.training(1)
+    sizes = np.diff(view.offsets)[view.places(ids)]
+    assert seen.graph.n_nodes == sizes[0] + sizes[1]
+    everything = Surroundings.of(view.adjacency, view.features, torch.device("cpu"), view.offsets)
+    whole = trained.network(Seen(torch.from_numpy(view.places(ids)), everything))
+    assert torch.allclose(trained.network(seen), whole, atol=1e-6)
+    assert trained.inputs.tensor(ids[::-1].copy()).graph is seen.graph, "the same graphs in another order"

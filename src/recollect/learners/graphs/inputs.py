@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from recollect.streams.graphs.view import View
 
 PIECE_OF_IDS = 1 << 16
+PIECE_OF_GRAPHS = 1 << 12
+PARTS_KEPT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,22 +51,36 @@ class GraphInputs:
         self._per_sample = (2,) if setting.samples == "links" else ()
         self._view: View | None = None
         self._graph: Surroundings | None = None
+        self._parts: dict[bytes, Surroundings] = {}
 
     def see(self, view: View) -> None:
         """Take what may be seen from now on; what is made of it is made once."""
         if view is not self._view:
             self._view = view
+            self._parts = {}
             self._graph = Surroundings.of(view.adjacency, view.features, self._device, view.offsets)
 
     def tensor(self, x: Array) -> Seen:
-        """What the network takes."""
+        """What the network takes; of many graphs only those of the samples, for no other has a part in the answers."""
         if self._view is None or self._graph is None:
             raise UsageError("A learner over a graph is shown what it may see first: learner.see(view).")
+        if self._view.offsets is not None:
+            ids = np.unique(x)
+            return Seen(to_tensor(np.searchsorted(ids, x), self._device), self._part(self._view, ids))
         return Seen(to_tensor(self._view.places(x), self._device), self._graph)
 
     def training(self, x: Array) -> Seen:
         """The same."""
         return self.tensor(x)
+
+    def _part(self, view: View, ids: Array) -> Surroundings:
+        """The graphs with these ids, kept while the same are asked for: a pass over a task, a memory."""
+        key = ids.tobytes()
+        if key not in self._parts:
+            part = view.part(ids)
+            made = Surroundings.of(part.adjacency, part.features, self._device, part.offsets)
+            self._parts = {**dict(list(self._parts.items())[1 - PARTS_KEPT :]), key: made}
+        return self._parts[key]
 
     def example(self) -> Seen:
         """Two samples in a graph of three nodes, to try a network on."""
@@ -75,9 +91,12 @@ class GraphInputs:
         return Seen(to_tensor(places, self._device), Surroundings.of(adjacency, features, self._device, offsets))
 
     def fold(self, network: nn.Module) -> Callable[[Seen], Tensor] | None:
-        """One pass over the whole graph, from which every sample is answered: good for the weights of this moment."""
+        """One pass over the whole graph, from which every sample is answered: good for the weights of this moment.
+
+        Of many graphs those that are asked are passed, and no others.
+        """
         encode, decode = getattr(network, "encode", None), getattr(network, "decode", None)
-        if encode is None or decode is None or self._graph is None:
+        if encode is None or decode is None or self._graph is None or self._graph.offsets is not None:
             return None
         network.eval()
         with torch.inference_mode():
@@ -87,7 +106,7 @@ class GraphInputs:
 
     def piece(self, network: nn.Module) -> int:
         """How many samples are scored at once."""
-        return PIECE_OF_IDS
+        return PIECE_OF_IDS if self._graph is None or self._graph.offsets is None else PIECE_OF_GRAPHS
 
     def reseed(self, seed: int) -> None:
         """Nothing is drawn here."""

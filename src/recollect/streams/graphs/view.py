@@ -44,6 +44,16 @@ class View:
         return places
 
 
+    def part(self, ids: NDArray[np.int64]) -> View:
+        """Some of the graphs of a view of many, side by side; `ids` rise."""
+        assert self.offsets is not None
+        chosen = self.places(ids)
+        sizes = np.diff(self.offsets)
+        starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        rows = np.arange(starts[-1]) + np.repeat(self.offsets[chosen] - starts[:-1], sizes[chosen])
+        return View(ids, self.adjacency[rows][:, rows], self.features[rows], self.n_ids, starts)
+
+
 @dataclass(frozen=True, eq=False)
 class NodeViews:
     """The views of a stream whose samples are nodes.
