@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+
+import torch
 
 from recollect.learners import LEARNERS
 from recollect.learners.graphs.inputs import Seen

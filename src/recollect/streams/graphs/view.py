@@ -43,7 +43,6 @@ class View:
             raise UsageError(f"Sample {stranger} may not be seen at this step; the view has {len(self.nodes):,}.")
         return places
 
-
     def part(self, ids: NDArray[np.int64]) -> View:
         """Some of the graphs of a view of many, side by side; `ids` rise."""
         assert self.offsets is not None
