@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from recollect.report.gather import gather
-from recollect.report.prose import Name, Sentence
 from recollect.report.results import UNKNOWN, Stream
 from recollect.report.sentences import (
     answers,
@@ -22,6 +21,7 @@ from recollect.report.sentences import (
     who_is_ahead,
     who_is_learning,
 )
+from recollect.report.text import Name, Sentence
 from recollect.report.words import Words
 from recollect.runs import Run, group
 from recollect.stats import Estimate, Plateau

@@ -8,7 +8,7 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from recollect.foreign import visible
+from recollect.text import visible
 
 if TYPE_CHECKING:
     import typer

@@ -10,12 +10,12 @@ import typer
 
 from recollect.cli import options, output
 from recollect.errors import RecollectError
-from recollect.report.text import Table
 from recollect.streams import download
 from recollect.streams.catalogue import CATALOGUE, Published, published
 from recollect.streams.locate import find_folder
 from recollect.streams.verify import Verdict
 from recollect.streams.verify import verify as verify_one
+from recollect.text import Table
 
 app = typer.Typer(
     name="data",

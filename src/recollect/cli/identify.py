@@ -12,7 +12,8 @@ from recollect.errors import NotComputable
 from recollect.metrics import identify as find
 from recollect.metrics import registry
 from recollect.metrics.formula import readable
-from recollect.report.text import Table, shown
+from recollect.report.text import shown
+from recollect.text import Table
 
 
 @options.takes_inputs

@@ -10,7 +10,7 @@ from recollect.cli import options, output
 from recollect.metrics import Card, registry
 from recollect.metrics.card import ALIASES
 from recollect.metrics.formula import readable
-from recollect.report.text import Table
+from recollect.text import Table
 
 
 def metrics(

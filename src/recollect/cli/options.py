@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from recollect.errors import UsageError
-from recollect.foreign import visible
 from recollect.inputs import plain_whole
 from recollect.metrics import Metric, registry
 from recollect.problems import problem_of
@@ -23,6 +22,7 @@ from recollect.report.words import focus_of
 from recollect.runs import Group, Run, attach_joint, group, load, load_all
 from recollect.runs.arrange import Choices, names_of, trained_of
 from recollect.runs.reduced import without as leave_out
+from recollect.text import visible
 
 Metrics = Annotated[
     list[str] | None,

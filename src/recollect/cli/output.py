@@ -7,8 +7,7 @@ import sys
 from typing import Any, Literal
 
 from recollect.errors import UsageError
-from recollect.foreign import visible
-from recollect.report.text import Table
+from recollect.text import Table, visible
 
 Format = Literal["text", "json", "csv", "md", "latex"]
 

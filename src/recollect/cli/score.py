@@ -11,8 +11,9 @@ from recollect.cli import options, output
 from recollect.errors import NotComputable
 from recollect.metrics import registry
 from recollect.report.summary import Line, learner_table, summarise
-from recollect.report.text import Table, interval, shown
+from recollect.report.text import interval, shown
 from recollect.report.words import Words, common_words, focus_of, words_for
+from recollect.text import Table
 
 
 @options.takes_inputs

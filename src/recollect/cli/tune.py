@@ -33,7 +33,8 @@ def tune(
     """
     from recollect.experiments.tuning import read_search, settings
     from recollect.experiments.tuning import tune as choose
-    from recollect.report.text import Table, interval, shown
+    from recollect.report.text import interval, shown
+    from recollect.text import Table
 
     if workers is not None and workers < 1:
         raise UsageError(f"--workers takes at least 1; got {workers}.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.report.comparison import Comparison, StreamComparison
-from recollect.report.text import Table, shown
+from recollect.report.text import shown
 from recollect.stats import Estimate
+from recollect.text import Table
 
 
 def paper_table(comparison: Comparison) -> Table:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.report.prose import Name, Sentence, excludes_zero, is_positive, listed, sentence, shown, with_interval
 from recollect.report.results import UNKNOWN, Learner, Stream
+from recollect.report.text import Name, Sentence, excludes_zero, is_positive, listed, sentence, typeset, with_interval
 from recollect.report.words import Words, with_article
 from recollect.stats import Estimate, Lead, Plateau, Rival
 
@@ -62,7 +62,7 @@ def who_is_ahead(stream: Stream) -> tuple[Sentence, ...]:
         return (sentence(f"No learner has {with_article(words.headline)}: {why}."),)
     higher = stream.higher_is_better
     best = (max if higher else min)(known, key=lambda label: float(known[label].value))
-    has = f" has the {'highest' if higher else 'lowest'} {words.headline}, {shown(float(known[best].value))}"
+    has = f" has the {'highest' if higher else 'lowest'} {words.headline}, {typeset(float(known[best].value))}"
     if len(known) == 1:
         said = f" has {with_article(words.headline)} of {with_interval(known[best])}; no other learner is here"
         return (sentence(Name(best), f"{said} to compare it with."),)
@@ -88,7 +88,7 @@ def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence
         )
         return (sentence(Name(lead.best), f"{has}, and is ahead of", *others, f"{by}."),)
     if not behind and len(open_) == 1:
-        other = shown(float(known[nearest.label].value))
+        other = typeset(float(known[nearest.label].value))
         return (sentence(Name(lead.best), f"{has}, ", Name(nearest.label), f" {other}: {_cannot(open_)}."),)
     ahead = (", and is ahead of ", *listed([rival.label for rival in behind])) if behind else ()
     what = "it cannot be told" if behind else "but it cannot be told"
@@ -106,7 +106,7 @@ def _cannot(rivals: Sequence[Rival]) -> str:
     if n == 1:
         return "one seed cannot tell them apart; run three or more"
     if constant:
-        return f"every seed gives the same difference, {shown(float(nearest.value))}, so that seeds say nothing of it"
+        return f"every seed gives the same difference, {typeset(float(nearest.value))}, so that seeds say nothing of it"
     needed = [rival.seeds_needed for rival in rivals if rival.difference.sd > 0]
     most = max((count for count in needed if count is not None), default=None)
     if None in needed or most is None:
@@ -155,7 +155,7 @@ def who_is_learning(
     made: list[Sentence] = []
     rising = [label for label, one in known.items() if one.kind in ("rising", "slowing")]
     if rising:
-        rates = sorted(shown(float(known[label].slope_after.value)) for label in rising)
+        rates = sorted(typeset(float(known[label].slope_after.value)) for label in rising)
         span = rates[0] if rates[0] == rates[-1] else f"{rates[0]} to {rates[-1]}"
         rises = "'s RAA still rises" if len(rising) == 1 else " still rise in RAA"
         made.append(sentence(*listed(rising), f"{rises} at the end, by {span} per {words.task}."))
@@ -246,7 +246,7 @@ def forgotten(learner: Learner, words: Words) -> Sentence:
         return sentence(name, f"{start}.")
     said = {id: text.format(task=words.task, tasks=words.tasks) for id, text in PARTS.items()}
     sure = [id for id, part in parts.items() if excludes_zero(part) or (np.isnan(part.low) and part.value != 0)]
-    found = _joined([f"{shown(float(parts[id].value))} {said[id]}" for id in sure], "and")
+    found = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in sure], "and")
     not_shown = _joined([said[id] for id in parts if id not in sure], "or")
     rest = "; ".join(filter(None, (found, not_shown and f"none of it is shown {not_shown}")))
     probe = numbers.get("probe.forgetting", UNKNOWN)

@@ -15,10 +15,11 @@ from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate, value_bounds
 from recollect.problems import problem_of
 from recollect.report.absent import explain, unscored
-from recollect.report.text import Table, interval, shown
+from recollect.report.text import interval, shown
 from recollect.report.words import words_for
 from recollect.runs import Group, Run
 from recollect.stats import Estimate, estimate
+from recollect.text import Table
 
 
 @dataclass(frozen=True)

@@ -1,79 +1,13 @@
-"""A table as people and programs want it: on the terminal, in Markdown, LaTeX, CSV."""
+"""Numbers as readers see them, and the parts that sentences are made of: names, numbers with their intervals, lists."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.foreign import csv_cell, latex, markdown, visible
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns with names and rows of text; `right` are the columns of numbers, `bold` the cells (row, column) that
-    stand out.
-
-    >>> print(Table(("id", "value"), (("acc.average", "0.61"),), right=(1,)).markdown())
-    | id | value |
-    | --- | ---: |
-    | acc.average | 0.61 |
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[int, ...] = ()
-    title: str = ""
-    bold: frozenset[tuple[int, int]] = frozenset()
-
-    def plain(self) -> str:
-        """Aligned columns, no frames: what a pipe or a log gets."""
-        cells = [tuple(map(visible, row)) for row in (self.columns, *self.rows)]
-        widths = [max(len(row[c]) for row in cells) for c in range(len(self.columns))]
-
-        def line(row: Sequence[str]) -> str:
-            parts = (
-                text.rjust(w) if c in self.right else text.ljust(w)
-                for c, (text, w) in enumerate(zip(row, widths, strict=True))
-            )
-            return "  ".join(parts).rstrip()
-
-        heading = [visible(self.title)] if self.title else []
-        return "\n".join([*heading, *map(line, cells)])
-
-    def markdown(self) -> str:
-        rule = "| " + " | ".join("---:" if c in self.right else "---" for c in range(len(self.columns))) + " |"
-        head, *body = ("| " + " | ".join(cells) + " |" for cells in self._marked(markdown, "**", "**"))
-        return "\n".join([head, rule, *body])
-
-    def latex(self) -> str:
-        spec = "".join("r" if c in self.right else "l" for c in range(len(self.columns)))
-        head, *body = (" & ".join(cells) + r" \\" for cells in self._marked(latex, r"\textbf{", "}"))
-        lines = [
-            rf"\begin{{tabular}}{{{spec}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-        return "\n".join(lines)
-
-    def _marked(self, escape: Callable[[str], str], begin: str, end: str) -> Iterator[list[str]]:
-        """The columns, then every row, escaped; the marks of bold are put around whole cells afterwards."""
-        yield [escape(name) for name in self.columns]
-        for r, row in enumerate(self.rows):
-            yield [f"{begin}{escape(c)}{end}" if (r, place) in self.bold else escape(c) for place, c in enumerate(row)]
-
-    def csv(self) -> str:
-        out = io.StringIO()
-        cells = [tuple(map(csv_cell, row)) for row in (self.columns, *self.rows)]
-        csv.writer(out, lineterminator="\n").writerows(cells)
-        return out.getvalue().rstrip("\n")
+from recollect.stats import Estimate
 
 
 def shown(value: float, digits: int = 4) -> str:
@@ -96,3 +30,66 @@ def interval(low: float, high: float, digits: int = 4) -> str:
     '[0.1000, 0.2500]'
     """
     return "" if np.isnan(low) or np.isnan(high) else f"[{shown(low, digits)}, {shown(high, digits)}]"
+
+
+def typeset(value: float, digits: int = 3) -> str:
+    """A number as it is set in prose, with a true minus sign."""
+    return shown(value, digits).replace("-", "−")
+
+
+class Name(str):
+    """A learner's name within a sentence."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence: text, with the names of learners marked.
+
+    >>> str(Sentence((Name("er"), " is ahead.")))
+    'er is ahead.'
+    """
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "".join(self.parts)
+
+
+def sentence(*parts: str) -> Sentence:
+    """One sentence of these parts."""
+    return Sentence(parts)
+
+
+def with_interval(number: Estimate, digits: int = 3) -> str:
+    """The value, and its interval where it has one."""
+    ends = interval(float(number.low), float(number.high), digits).replace("-", "−")
+    return f"{typeset(float(number.value), digits)} {ends}".rstrip()
+
+
+def excludes_zero(number: Estimate) -> bool:
+    """Whether the interval lies on one side of zero; False where there is none."""
+    return bool(number.low > 0 or number.high < 0)
+
+
+def is_positive(number: Estimate) -> bool:
+    """Whether the number is shown to be above zero: by its interval, or by its value where one seed has none."""
+    return bool(number.value > 0 if np.isnan(number.low) else number.low > 0)
+
+
+def listed(labels: Sequence[str]) -> tuple[str, ...]:
+    """Names with commas and an "and", few of them.
+
+    >>> "".join(listed(["a", "b", "c"]))
+    'a, b and c'
+    """
+    shown_labels = list(labels) if len(labels) <= 6 else list(labels[:5])
+    parts: list[str] = []
+    for place, label in enumerate(shown_labels):
+        if place:
+            parts.append(" and " if place == len(labels) - 1 else ", ")
+        parts.append(Name(label))
+    if len(shown_labels) < len(labels):
+        parts.append(f" and {len(labels) - len(shown_labels)} more")
+    return tuple(parts)

@@ -17,10 +17,11 @@ import numpy as np
 from recollect.matrix import Array
 from recollect.metrics import score
 from recollect.report.summary import labels_of
-from recollect.report.text import Table, interval, shown
+from recollect.report.text import interval, shown
 from recollect.reproduce.coefficients import from_definitions
 from recollect.runs import Group, at_common_rows
 from recollect.stats import Estimate, Plateau, estimate, find_plateau
+from recollect.text import Table
 
 REPRODUCED, NOT_REPRODUCED, CANNOT_TELL = "reproduced", "not reproduced", "cannot tell"
 LEARNERS = ("finetune", "er", "gdumb")

@@ -13,8 +13,8 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics import score
-from recollect.report.text import Table
 from recollect.reproduce.tables import random_classifier
+from recollect.text import Table
 
 MOST_TASKS = 1000
 # Sums of a thousand floats differ in the last digits with the order of the terms.

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.report.figures import make_figure
-from recollect.report.prose import with_interval
-from recollect.report.text import Table
+from recollect.report.text import with_interval
 from recollect.reproduce import claims, coefficients, experiment, figures, tables, toy
 from recollect.reproduce.claims import Check
 from recollect.runs.files import write_atomic
+from recollect.text import Table
 
 if TYPE_CHECKING:
     from recollect.report.results import Contents

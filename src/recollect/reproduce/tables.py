@@ -9,7 +9,7 @@ import numpy as np
 
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import score
-from recollect.report.text import Table
+from recollect.text import Table
 
 CLASSES = (2, 2, 2, 2, 2)
 

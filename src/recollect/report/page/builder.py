@@ -14,9 +14,9 @@ import numpy as np
 from recollect.errors import MissingExtra
 from recollect.report.page.formulas import mathml
 from recollect.report.page.pack import to_script
-from recollect.report.prose import Name, shown
 from recollect.report.results import Column, Contents, Learner, Pairs, Stream
 from recollect.report.sentences import answers
+from recollect.report.text import Name, typeset
 from recollect.report.words import curve_titles, with_article
 from recollect.stats import Estimate
 
@@ -227,7 +227,7 @@ def _text(value: float, unit: str = "") -> str:
     ('0.613', '1234', '0.0456')
     """
     if not unit and abs(value) <= 10:
-        return shown(value)
+        return typeset(value)
     text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return text.replace("-", "−")
 

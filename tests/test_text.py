@@ -7,8 +7,7 @@ import io
 
 import pytest
 
-from recollect.foreign import csv_cell, latex, markdown, visible
-from recollect.report.text import Table
+from recollect.text import Table, csv_cell, latex, markdown, visible
 
 HOSTILE = ("er\x1b[2J\x07", "a\u202eb", "=1+1", "@SUM(A1)", "[x](http://evil)", "<img src=x>", "a\r\nb", "-2+3", "+1|x")
 
