@@ -1,5 +1,5 @@
-"""Text as people and programs want it: tables for the terminal, Markdown, LaTeX and CSV, and foreign text (names, notes,
-reasons from records and files) in each of them, one function per kind.
+"""Text as people and programs want it: tables for the terminal, Markdown, LaTeX and CSV, and foreign text (names,
+notes, reasons from records and files) in each of them, one function per kind.
 """
 
 from __future__ import annotations
