@@ -117,7 +117,8 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
         accuracies += 1
         missing += fields[2] == "0"
         score = None if fields[2] == "0" else score_of(path, fields[2])
-        yield Evaluated({str(whole(fields[0])): score})
+        lost = None if fields[4] == "0" else score_of(path, fields[4])
+        yield Evaluated({str(whole(fields[0])): score}, printed={} if lost is None else {"forgetting": lost})
     if accuracies and missing == accuracies:
         raise cannot_read(
             path,
@@ -201,7 +202,25 @@ def claims_of(events: Events) -> list[Claim]:
     """What the last evaluation prints of the whole stream."""
     last = next((event.printed for event in reversed(events) if isinstance(event, Evaluated)), {})
     ids = {"StreamForgetting": ("forgetting.first",), "StreamBWT": ("bwt.lopezpaz2017",)}
-    return [Claim(name, last[name], expected) for name, expected in ids.items() if name in last]
+    return [*_column(events), *(Claim(name, last[name], expected) for name, expected in ids.items() if name in last)]
+
+
+def _column(events: Events) -> list[Claim]:
+    """The column `forgetting` of the table: its mean over the experiences before the newest, after each of them."""
+    learned: list[str] = []
+    rows: dict[int, dict[str, float]] = {}
+    for event in events:
+        if isinstance(event, Learned):
+            if event.task in learned:  # where experiences come again, the column's reference is another
+                return []
+            learned.append(event.task)
+        elif "forgetting" in event.printed:
+            rows.setdefault(len(learned) - 1, {}).update(dict.fromkeys(event.scores, event.printed["forgetting"]))
+    means = {i: sum(row.values()) / i for i, row in rows.items() if i > 0 and set(row) == set(learned[:i])}
+    return [
+        Claim("forgetting (mean over the experiences before)", mean, ("forgetting.first",), row=i, quiet=i < max(means))
+        for i, mean in means.items()
+    ]
 
 
 def _is_evaluated(events: Events) -> bool:

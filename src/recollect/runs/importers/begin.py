@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from recollect.runs.importers.build import (
 )
 from recollect.runs.importers.files import cannot_read
 from recollect.runs.importers.pickles import array_of, load_dict, may_hold
+from recollect.runs.importers.reconcile import MOST_CELLS, WARNING, Claim, reconciled
 from recollect.runs.run import Row, Run
 
 NAME = "begin"
@@ -67,14 +70,50 @@ def read(path: Path, *, metric: str = "accuracy") -> list[Run]:
         scenario=_INCREMENTS.get(increment),
         seen_only=future is not None,
         notes=(
-            "the last column of exp_test pools all tasks: left out",
+            "the last column of exp_test pools all tasks: not a task of its own",
             future,
             "scores of the validation set (exp_val) were not read",
             None if joint is None else "accum_test is the joint learner's matrix",
             f"BeGin's file does not name its metric: taken for {metric}",
         ),
     )
-    return [run]
+    pooled = _pooled(matrix, _tasks(path, test[:, T:], 1))
+    return [reconciled(replace(run, notes=(*run.notes, pooled)), _claims(results), places=6)]
+
+
+_PRINTED = {"AP": "acc.average", "AF": "forgetting.first", "FWT": "fwt.lopezpaz2017"}
+
+
+def _claims(results: Mapping[str, Any]) -> list[Claim]:
+    """The numbers that BeGin's trainer gives back beside the arrays, where they were saved with them."""
+    found = ((name, results.get(f"exp_{name}", results.get(name)), id) for name, id in _PRINTED.items())
+    return [Claim(name, float(value), (id,)) for name, value, id in found if isinstance(value, float | np.floating)]
+
+
+def _pooled(matrix: Matrix, column: Matrix) -> str:
+    """Whether the pooled column is a mean of the tasks' scores with the same weights in every row, none negative."""
+    from scipy.optimize import nnls
+
+    T = len(matrix)
+    if T * T > MOST_CELLS:
+        return "the pooled column was not checked: the matrix is too large"
+    R = np.array(matrix, dtype=np.float64)
+    unit = max(1.0, float(np.nanmax(np.abs(R), initial=0.0)))
+    # Shares of the test samples: gaps @ shares is 0 in each row, and they sum to 1.
+    gaps = np.nan_to_num((R - np.array(column, dtype=np.float64)) / unit)
+    try:
+        shares = nnls(np.vstack([gaps, np.ones(T)]), np.append(np.zeros(T), 1.0))[0]
+    except RuntimeError:  # it did not converge: no such shares were found
+        shares = np.zeros(T)
+    shares = shares / shares.sum() if shares.any() else np.full(T, 1.0 / T)
+    worst = unit * float(np.abs(gaps @ shares).max())
+    if worst < 1e-5 * unit:
+        shown = ", ".join(f"{share:.3f}" for share in shares[:8]) + (", ..." if T > 8 else "")
+        return f"the pooled column is the mean of the tasks' scores with the shares {shown} of the test samples"
+    return (
+        f"{WARNING}the pooled column is no mean of the tasks' scores ({worst:.4f} off at best): check the reading,"
+        " unless the metric is one that has no such mean (an area under a curve)"
+    )
 
 
 def _tasks(path: Path, array: np.ndarray[Any, Any], T: int) -> Matrix:

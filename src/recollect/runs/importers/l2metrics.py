@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from recollect.errors import UsageError
 from recollect.inputs import plain_number
-from recollect.runs.importers.build import check_size, make_run, named, whole
+from recollect.runs.importers.build import Score, check_size, make_run, named, whole
 from recollect.runs.importers.events import Evaluated, Learned, lay_out
 from recollect.runs.importers.files import (
     cannot_read,
@@ -21,9 +21,11 @@ from recollect.runs.importers.files import (
     head_lines,
     in_words,
     is_folder,
+    load_json,
     natural,
     read_text,
 )
+from recollect.runs.importers.reconcile import WARNING, agreeing
 from recollect.runs.run import Run
 
 NAME = "l2metrics"
@@ -102,7 +104,7 @@ def _read(folder: Path, logs: list[Path], metric: str | None) -> Run | None:
     check_size(folder, NAME, len(line.rows), len(line.tasks))
     scenario = _json(folder / "scenario_info.json")
     stream = scenario.get("scenario_type")
-    return make_run(
+    run = make_run(
         folder,
         NAME,
         rows=line.rows,
@@ -121,6 +123,53 @@ def _read(folder: Path, logs: list[Path], metric: str | None) -> Run | None:
             *line.notes,
         ),
     )
+    return _reconciled(run, folder, column, [event for event in events if isinstance(event, Evaluated)])
+
+
+def _reconciled(run: Run, folder: Path, column: str, evaluated: Sequence[Evaluated]) -> Run:
+    """The run, checked against the report that l2metrics wrote of it, where one lies near."""
+    for path, report in _reports(folder):
+        if report.get("metrics_column", column) != column:
+            continue
+        try:
+            printed = {task: [*map(float, one["avg_eval_perf_vals"])] for task, one in report["task_metrics"].items()}
+            ranges = {
+                task: (float(one["min"]), float(one["max"]))
+                for task, one in (report.get("normalization_data_range") or {}).items()
+            }
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue
+        scores = {task: [event.scores[task] for event in evaluated if task in event.scores] for task in printed}
+        ends = [end for pair in ranges.values() for end in pair] or [1.0, 101.0]
+        theirs = [value for values in printed.values() for value in values]
+        # A report scales the scores of each task to 1 .. 101, or those of the run, or leaves them (1 to 101 are these).
+        for scale in (ranges, {}):
+            ours = [
+                _scaled(s, *scale.get(task, (min(ends), max(ends)))) for task, values in scores.items() for s in values
+            ]
+            checked = agreeing(run, f"the report {in_words(path.name)}", theirs, ours, slack=1e-4)
+            if not checked.notes[-1].startswith(WARNING):
+                break
+        return checked
+    return run
+
+
+def _scaled(score: Score, low: float, high: float) -> float:
+    return math.nan if score is None else 1 + 100 * (score - low) / ((high - low) or 1)
+
+
+def _reports(folder: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """What l2metrics saved of this run: in its folder, in one above, or in `results` beside those."""
+    above = [folder, *folder.absolute().parents[:2]]
+    for place in dict.fromkeys((*above, *(one / "results" for one in above))):
+        for path in sorted(place.glob("*_metrics.json"))[:20] if is_folder(place) else ():
+            try:
+                found = load_json(path, NAME)
+            except UsageError:
+                continue
+            for report in found if isinstance(found, list) else [found]:
+                if isinstance(report, dict) and report.get("run_id") == folder.absolute().name:
+                    yield path, report
 
 
 def _events(experiences: list[_Experience]) -> Iterator[Learned | Evaluated]:

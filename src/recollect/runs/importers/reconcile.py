@@ -25,13 +25,14 @@ MOST_CELLS = 20_000
 class Claim:
     """A number that a file prints: its name there, the value as a fraction, the definitions it is expected to be.
 
-    `row` says that it is the value after that task, not the final one.
+    `row` says that it is the value after that task, not the final one. A `quiet` one is spoken of if nothing gives it.
     """
 
     name: str
     value: float
     ids: tuple[str, ...]
     row: int | None = None
+    quiet: bool = False
 
 
 def reconciled(run: Run, claims: Sequence[Claim], places: int) -> Run:
@@ -43,7 +44,25 @@ def reconciled(run: Run, claims: Sequence[Claim], places: int) -> Run:
     return replace(run, notes=(*run.notes, *notes)) if notes else run
 
 
+def agreeing(run: Run, name: str, printed: Sequence[float], read: Sequence[float], slack: float) -> Run:
+    """The run with a note on scores that another file prints of it: whether each is the one that was read."""
+    if len(printed) == len(read) and all(abs(a - b) <= slack for a, b in zip(printed, read, strict=True)):
+        said = f"{name}: all {len(printed)} scores that it prints are those that were read"
+    elif len(printed) != len(read):
+        said = f"{WARNING}{name}: it prints {len(printed)} scores, and {len(read)} were read; check the reading"
+    else:
+        apart = [(a, b) for a, b in zip(printed, read, strict=True) if not abs(a - b) <= slack]
+        first = f"{apart[0][0]:.4f}, and {apart[0][1]:.4f} was read"
+        said = f"{WARNING}{name}: {len(apart)} of {len(read)} scores differ (the first is {first}); check the reading"
+    return replace(run, notes=(*run.notes, said))
+
+
 def _judged(run: Run, claim: Claim, places: int) -> str | None:
+    said = _verdict(run, claim, places)
+    return None if claim.quiet and said is not None and not said.startswith(WARNING) else said
+
+
+def _verdict(run: Run, claim: Claim, places: int) -> str | None:
     if not math.isfinite(claim.value):
         return None
     shown = f"the file says {claim.name} {claim.value:.4f}"
