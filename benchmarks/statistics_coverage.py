@@ -75,7 +75,9 @@ again: white noise, AR(0.9) noise and random walks along the tasks, of sd 0.1 an
 ## Detections and location
 
 51 tasks, a rise to height 1 that ends at the bend, the three kinds of noise together, {found} sets of curves
-a row. Error and width of the interval over seeds are in tasks. Found in fewer than 20 sets: no figures.
+a row. A bend at 4 % is at the third task. "said to fall": how often a fall after the bend is claimed, which is true
+of the peak alone. Error and width of the interval over seeds are in tasks. Found in fewer than 20 sets: no figures.
+Seeds that collapse, scores near 0 and 1 and one class order for all seeds are in `coverage_hard.md`.
 
 {detections}
 ## Saturating curves
@@ -95,6 +97,8 @@ def main() -> int:
     intervals, t_coverage = interval_table(sets, bootstrapped)
     paired, paired_lowest = paired_table(flips)
     false_alarms, broken = false_alarm_table(alarms, again)
+    detections, falls = detection_table(detected)
+    broken += falls
     for n in SEEDS:
         if n >= 5 and not 0.93 <= t_coverage["normal", n] <= 0.97:
             broken.append(f"t covers {percent(t_coverage['normal', n])} % of normal scores at n = {n}")
@@ -118,7 +122,7 @@ def main() -> int:
         again=again,
         false_alarms=false_alarms,
         found=3 * detected,
-        detections=detection_table(detected),
+        detections=detections,
         between=between_table(detected),
         verdict="Broken: " + "; ".join(broken) if broken else "Every promise held.",
     )

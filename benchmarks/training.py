@@ -22,8 +22,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from recollect.learners import Learner, Setting, make_learner
-from recollect.learners.batched import Together
+from recollect.learners import Setting, make_learner
 from recollect.learners.networks import build
 from recollect.learners.options import Network
 from recollect.runs.seeds import derive
@@ -153,43 +152,6 @@ def drop(_: object) -> None:
     """Forget a result."""
 
 
-def together(quick: bool) -> Iterator[tuple[str, ...]]:
-    """The seeds of one learner as one batched network, against one after the other."""
-    for name, hidden, shape in (
-        ("finetune", (100, 100), (1, 8, 8)),
-        ("er", (100, 100), (1, 8, 8)),
-        ("er", (200, 200), (1, 8, 8)),
-        ("er", (400, 400), (1, 28, 28)),
-    ):
-        for count in (2, 5, 10):
-            if quick and count != 5:
-                continue
-            setting = Setting(shape, 10, (tuple(range(10)),))
-            options = {"hidden": hidden} | ({"memory": 200} if name == "er" else {})
-            some = batches(shape, 10, count=300 if quick else 1000)
-
-            def fresh(name=name, options=options, setting=setting, count=count) -> list[Learner]:
-                return [make_learner(name, options, setting, derive(seed), "cpu") for seed in range(count)]
-
-            alone, group = fresh(), Together(fresh(), width=20)
-
-            def one_by_one(batch: Batch, alone=alone) -> None:
-                for learner in alone:
-                    learner.learn(batch)
-
-            def in_step(batch: Batch, group=group, count=count) -> None:
-                group.learn([batch] * count)
-
-            ours, plain = taking_turns(in_step, one_by_one, some, 50)
-            widths = "-".join(map(str, (int(np.prod(shape)), *hidden, 10)))
-            yield (
-                f"{name}, {count} seeds, mlp {widths}",
-                f"{plain / ours:.2f} times faster",
-                f"{ours / 50 / count * 1e3:.3f} ms a step and seed",
-                f"{plain / 50 / count * 1e3:.3f} ms a step and seed",
-            )
-
-
 def costs(quick: bool) -> Iterator[tuple[str, ...]]:
     """CPU seconds of learners on 32 x 32 colour images with the reduced ResNet-18."""
     setting = Setting((3, 32, 32), 100, (tuple(range(100)),))
@@ -241,8 +203,6 @@ def main() -> None:
         "## `score` (ratio: ours / bare forward; below 1 is faster)",
         "Ours folds batch norm into the convolutions and works in pieces of 128, channels last.",
         table(list(scoring(quick)), "work", "ratio", "ours", "plain"),
-        "## Seeds trained together (`recollect.learners.batched`)",
-        table(list(together(quick)), "work", "per seed", "together", "one by one"),
         "## What learners cost (reduced ResNet-18, 32 x 32)",
         table([row[:2] for row in costs(quick)], "learner", "CPU time"),
     ]

@@ -43,9 +43,7 @@ def seconds_a_run(workers: int, seeds: list[int], passes: int) -> tuple[float, f
     with tempfile.TemporaryDirectory() as place:
         text = EXPERIMENT.replace("SEEDS", str(seeds)).replace("PASSES", str(passes))
         jobs = grid(parse(text), place)
-        finished = [
-            time.monotonic() for _, report in run_jobs(jobs, workers, together=False) if report.kind == "finished"
-        ]
+        finished = [time.monotonic() for _, report in run_jobs(jobs, workers) if report.kind == "finished"]
         wall = finished[-1] - finished[workers - 1]  # the workers' leaving is once, however many runs there are
         timings = [read_run(job.folder).timings for job in jobs]
         used = sum(value for each in timings for key, value in each.items() if key.endswith("_cpu_seconds"))

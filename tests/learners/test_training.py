@@ -10,7 +10,6 @@ from torch.nn import functional as F
 
 from recollect.errors import UsageError
 from recollect.learners import Setting, make_learner
-from recollect.learners.joining import wins
 from recollect.learners.torch_optim import _optimisers, _schedules
 from recollect.streams import Spec
 
@@ -127,14 +126,6 @@ def test_a_schedule_that_is_over_stops_with_a_sentence(digits: Any) -> None:
     learner = new("finetune", digits, scheduler={"name": "OneCycleLR", "max_lr": 0.1, "total_steps": 3})
     with pytest.raises(UsageError, match="The scheduler stops after"):
         feed(learner, list(digits.batches(1))[:9])
-
-
-@pytest.mark.parametrize(
-    "options", [{"scheduler": "LinearLR"}, {"clip": 1.0}, {"label_smoothing": 0.1}, {"optimizer": "AdamW"}]
-)
-def test_what_is_not_written_out_is_not_trained_together(options: dict[str, Any], digits: Any) -> None:
-    assert wins("finetune", {}, Setting.of(digits))
-    assert not wins("finetune", options, Setting.of(digits))
 
 
 def test_ewc_pulls_with_the_rate_of_the_moment(digits: Any) -> None:

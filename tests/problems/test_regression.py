@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 from recollect.cli import build
 from recollect.errors import UsageError
 from recollect.learners import LEARNERS, Setting, make_learner, wrap, wrap_module, wrap_sklearn
-from recollect.learners.joining import wins
 from recollect.metrics import registry
 from recollect.problems import problem_of
 from recollect.problems.regression import mae, r2, rmse
@@ -195,7 +194,6 @@ def test_the_classes_are_those_of_classification() -> None:
     assert all("classification" in LEARNERS[name].problems for name in NETWORKS)
     with pytest.raises(UsageError, match="'lwf' is for classification, and the stream asks for regression"):
         make_learner("lwf", {}, Setting.of(stream()), derive(0))
-    assert not wins("er", {}, Setting.of(stream()))  # what is written out for seeds together is a softmax
 
 
 def test_predictions_are_in_the_unit_of_the_targets_and_the_loss_is_not() -> None:

@@ -30,8 +30,8 @@ _MOST_LISTED = 1000
 class Job:
     """One run of an experiment: plain data, so that it can be sent to a worker process.
 
-    `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score. `joins`
-    says that its seeds are trained faster together; `seeds` are all of the experiment.
+    `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score; `seeds` are
+    all of the experiment.
     """
 
     experiment: str
@@ -53,7 +53,6 @@ class Job:
     tasks: int = 0
     word: str = "task"
     metric: str = "accuracy"
-    joins: bool = False
     note: str | None = None
     seeds: tuple[int, ...] = ()
 
@@ -142,8 +141,7 @@ def _job(
     stream: Stream,
     data: Path | None,
 ) -> Job:
-    from recollect.learners import LEARNERS, Setting
-    from recollect.learners.joining import wins
+    from recollect.learners import LEARNERS
 
     problem = problem_of(stream.problem)
     plan = _plan(learner.plan or experiment.plan, learner, stream.n_sections)
@@ -170,7 +168,6 @@ def _job(
         word=problem.task,
         metric=problem.target(experiment.target).name,
         seeds=experiment.seeds if len(experiment.seeds) <= _MOST_LISTED else (),
-        joins=experiment.device in ("auto", "cpu") and wins(learner.name, learner.options, Setting.of(stream)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Local worker processes: one bundle of runs at a time each, one thread each; runs of a dead worker are resumed."""
+"""Local worker processes: one run at a time each, one thread each; runs of a dead worker are resumed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
 from recollect.errors import UsageError
-from recollect.experiments.bundles import Bundle
 from recollect.experiments.grid import Job
-from recollect.experiments.team import ONE_THREAD, Team, Worker
+from recollect.experiments.team import WORKERS_ENVIRONMENT, Team, Worker
 from recollect.experiments.worker import Probe, Report, serve
 
 
@@ -33,8 +32,8 @@ def probed(jobs: Sequence[Job]) -> LocalWorker:
     try:
         worker.pipe.send(Probe(tuple(first.values())))
         told = worker.receive()
-        if told is not None and told[1].message:
-            raise UsageError(told[1].message)
+        if told is not None and told.message:
+            raise UsageError(told.message)
     except BaseException:
         worker.stop(at_once=True)
         worker.join()
@@ -42,16 +41,14 @@ def probed(jobs: Sequence[Job]) -> LocalWorker:
     return worker
 
 
-def run_jobs(
-    jobs: Iterable[Job], workers: int, *, together: bool = True, first: LocalWorker | None = None
-) -> Iterator[tuple[Job, Report]]:
+def run_jobs(jobs: Iterable[Job], workers: int, *, first: LocalWorker | None = None) -> Iterator[tuple[Job, Report]]:
     """Run jobs on worker processes and give every report with its job as it comes.
 
     A job whose worker dies is resumed once by a new one, and reported as failed the second time. Closing the
-    generator (Ctrl-C) kills the workers: each run goes on from its last row when it is run again. `together`
-    lets seeds share a worker where that is faster; it changes no result. `first` is a worker that is there already.
+    generator (Ctrl-C) kills the workers: each run goes on from its last row when it is run again. `first` is a
+    worker that is there already.
     """
-    team = _LocalTeam(jobs, workers, together=together)
+    team = _LocalTeam(jobs, workers)
     team.workers += [] if first is None else [first]
     yield from team.run()
 
@@ -64,17 +61,17 @@ class LocalWorker(Worker):
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=serve, args=(theirs,), daemon=True)
-        with environment(ONE_THREAD):
+        with environment(WORKERS_ENVIRONMENT):
             self.process.start()
         theirs.close()
 
-    def give(self, bundle: Bundle) -> None:
+    def give(self, job: Job) -> None:
         with contextlib.suppress(BrokenPipeError):  # it died; its pipe's end tells so in the next wait
-            self.pipe.send(bundle)
+            self.pipe.send(job)
 
-    def receive(self) -> tuple[str, Report] | None:
+    def receive(self) -> Report | None:
         try:
-            told: tuple[str, Report] = self.pipe.recv()
+            told: Report = self.pipe.recv()
         except (EOFError, OSError):
             return None
         return told

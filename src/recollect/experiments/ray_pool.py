@@ -20,11 +20,10 @@ from typing import Any
 
 from recollect.errors import MissingExtra, RecollectError, UsageError
 from recollect.experiments.agreement import is_finished
-from recollect.experiments.bundles import Bundle
 from recollect.experiments.grid import Job
 from recollect.experiments.pool import cores, environment
-from recollect.experiments.team import ONE_THREAD, Team, Worker
-from recollect.experiments.worker import Report, run_bundle
+from recollect.experiments.team import WORKERS_ENVIRONMENT, Team, Worker
+from recollect.experiments.worker import Report, run_job
 
 LOCAL = "local"
 AUTO = "auto"
@@ -67,32 +66,32 @@ def run_jobs_on_ray(
 
 
 class Actor:
-    """What runs in a worker process of Ray: `begin` a bundle, then `hear` until all its jobs have ended.
+    """What runs in a worker process of Ray: `begin` a run, then `hear` until it has ended.
 
-    The bundle is run in a thread, and each call waits for one report; so calls never overlap.
+    The run is made in a thread, and each call waits for one report; so calls never overlap.
     """
 
     def __init__(self, home: str) -> None:
         with contextlib.suppress(OSError):  # where it exists, a relative path to data means what the user meant
             os.chdir(home)
-        self._told: queue.SimpleQueue[tuple[str, Report]] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[Report] = queue.SimpleQueue()
 
     def ping(self) -> None:
         """Say that it is there."""
 
-    def begin(self, bundle: Bundle) -> tuple[str, Report]:
-        """Start a bundle and give its first report."""
-        threading.Thread(target=self._work, args=(bundle,), daemon=True).start()
+    def begin(self, job: Job) -> Report:
+        """Start a run and give its first report."""
+        threading.Thread(target=self._work, args=(job,), daemon=True).start()
         return self.hear()
 
-    def hear(self) -> tuple[str, Report]:
-        """The next report with its job's name."""
+    def hear(self) -> Report:
+        """The next report."""
         return self._told.get()
 
-    def _work(self, bundle: Bundle) -> None:
+    def _work(self, job: Job) -> None:
         try:
-            run_bundle(bundle, lambda job, report: self._told.put((job.name, report)))
-        except BaseException:  # die as a local worker would, or the jobs that are left would be awaited for ever
+            run_job(job, self._told.put)
+        except BaseException:  # die as a local worker would, or the run would be awaited for ever
             traceback.print_exc()
             os._exit(1)
 
@@ -101,14 +100,14 @@ class _RayWorker(Worker):
     def __init__(self, ray: Any) -> None:
         super().__init__()
         self.ray = ray
-        hired = ray.remote(num_cpus=1, max_restarts=0, runtime_env={"env_vars": ONE_THREAD})(Actor)
+        hired = ray.remote(num_cpus=1, max_restarts=0, runtime_env={"env_vars": WORKERS_ENVIRONMENT})(Actor)
         self.actor = hired.remote(os.getcwd())
         self.beginning = self.actor.ping.remote()
         self.telling: Any = None  # the report that is awaited
         self.cause = ""
 
-    def give(self, bundle: Bundle) -> None:
-        self.telling = self.actor.begin.remote(tuple(map(_absolute, bundle)))
+    def give(self, job: Job) -> None:
+        self.telling = self.actor.begin.remote(_absolute(job))
 
     def awaited(self) -> Any:
         if self.telling is None:
@@ -119,10 +118,10 @@ class _RayWorker(Worker):
     def has_begun(self) -> bool:
         return bool(self.ray.wait([self.beginning], timeout=0)[0])
 
-    def receive(self) -> tuple[str, Report] | None:
+    def receive(self) -> Report | None:
         awaited, self.telling = self.telling, None
         try:
-            told: tuple[str, Report] = self.ray.get(awaited)
+            told: Report = self.ray.get(awaited)
         except self.ray.exceptions.RayError as error:
             unavailable = self.ray.exceptions.ActorUnavailableError
             self.cause = shorten(str(error).strip().splitlines()[-1], 200)
@@ -165,8 +164,9 @@ class _RayTeam(Team[_RayWorker]):
         machines = sum(node["Alive"] for node in self.ray.nodes())
         free = int(self.ray.available_resources().get("CPU", 0))
         for worker in pending:
+            assert worker.job is not None
             yield (
-                next(iter(worker.jobs.values())),
+                worker.job,
                 f"its worker on Ray has not begun; the cluster has {machines} machines with {_cpus(self.ray)} CPUs,"
                 f" {free} of them free, and {len(busy) - len(pending)} workers are at work",
             )

@@ -1,4 +1,4 @@
-"""A team of workers, wherever they are: who gets which bundle, and what becomes of the runs of a dead one."""
+"""A team of workers, wherever they are: who gets which run, and what becomes of the runs of a dead one."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from recollect.experiments.bundles import Bundle, bundles
 from recollect.experiments.grid import Job
 from recollect.experiments.worker import Report
 
-# Two threads in one process are slower than two processes; libraries read these when they are loaded.
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
-)
+# Two threads in one process are slower than two processes; libraries read these when they are loaded. Memory that is
+# given back after every batch costs a page fault at the next one; 32 MiB is the most that glibc takes for the second.
+WORKERS_ENVIRONMENT = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"),
+    "MALLOC_TRIM_THRESHOLD_": str(2**30),
+    "MALLOC_MMAP_THRESHOLD_": str(2**25),
+}
 _DEATHS = 2
 # A machine that is gone took the run with it, not the run the machine.
 _LOSSES = 10
 
 
 class Worker(ABC):
-    """A process that runs one bundle at a time and tells of every row; `jobs` are those under way, by name."""
+    """A process that makes one run at a time and tells of every row; `job` is the one under way."""
 
     is_to_blame = True  # the run may have killed it; not so where its machine is gone
 
     def __init__(self) -> None:
-        self.jobs: dict[str, Job] = {}
+        self.job: Job | None = None
 
     @abstractmethod
-    def give(self, bundle: Bundle) -> None:
-        """Let it begin a bundle; that it is dead is found out later, by `receive`."""
+    def give(self, job: Job) -> None:
+        """Let it begin a run; that it is dead is found out later, by `receive`."""
 
     @abstractmethod
-    def receive(self) -> tuple[str, Report] | None:
-        """A job's name and what is told of it; None of a worker that is gone."""
+    def receive(self) -> Report | None:
+        """What is told of its run; None of a worker that is gone."""
 
     @abstractmethod
     def stop(self, at_once: bool) -> None:
@@ -52,12 +54,11 @@ W = TypeVar("W", bound=Worker)
 
 
 class Team(ABC, Generic[W]):
-    """The workers, the bundles that wait, and how often each job's worker has died."""
+    """The workers, the runs that wait, and how often each job's worker has died."""
 
-    def __init__(self, jobs: Iterable[Job], size: int, *, together: bool = True) -> None:
-        all_jobs = list(jobs)
+    def __init__(self, jobs: Iterable[Job], size: int) -> None:
         self.size = max(1, size)
-        self.waiting = deque(bundles(all_jobs, self.size) if together else [(job,) for job in all_jobs])
+        self.waiting = deque(jobs)
         self.workers: list[W] = []
         self.deaths: dict[str, int] = {}
 
@@ -74,12 +75,12 @@ class Team(ABC, Generic[W]):
         return iter(())
 
     def run(self) -> Generator[tuple[Job, Report], None, None]:
-        """Run all bundles and give every report with its job as it comes; closing it kills the workers."""
+        """Make all runs and give every report with its job as it comes; closing it kills the workers."""
         try:
             while True:
                 yield from self.assign()
                 self.dismiss_idle()
-                busy = [worker for worker in self.workers if worker.jobs]
+                busy = [worker for worker in self.workers if worker.job]
                 if not busy:
                     break
                 telling = list(self.ready(busy))
@@ -93,57 +94,49 @@ class Team(ABC, Generic[W]):
         self.disband(at_once=False)
 
     def assign(self) -> Iterator[tuple[Job, Report]]:
-        """Give a bundle to everyone who is free, hiring up to the size of the team."""
-        free = [worker for worker in self.workers if not worker.jobs]
+        """Give a run to everyone who is free, hiring up to the size of the team."""
+        free = [worker for worker in self.workers if not worker.job]
         while self.waiting and (free or len(self.workers) < self.size):
             if not free:
                 free.append(self.hire())
                 self.workers.append(free[-1])
-            bundle = self.waiting.popleft()
-            worker = free.pop()
-            worker.jobs = {job.name: job for job in bundle}
-            worker.give(bundle)
-            for job in bundle:
-                yield job, Report("started")
+            worker, job = free.pop(), self.waiting.popleft()
+            worker.job = job
+            worker.give(job)
+            yield job, Report("started")
 
     def dismiss_idle(self) -> None:
         """Let those go who have nothing to do: one that has not begun yet may wait for their place."""
-        for worker in [worker for worker in self.workers if not worker.jobs]:
+        for worker in [worker for worker in self.workers if not worker.job]:
             self.workers.remove(worker)
             worker.stop(at_once=False)
             worker.join()
 
     def hear(self, worker: W) -> Iterator[tuple[Job, Report]]:
         """One report of a worker, or the news of its death."""
-        told = worker.receive()
-        if told is None:
-            yield from self._bury(worker)
+        report, job = worker.receive(), worker.job
+        assert job is not None
+        if report is None:
+            yield job, self._bury(worker, job)
             return
-        name, report = told
-        job = worker.jobs[name]
         if report.kind in ("finished", "failed", "held"):
-            del worker.jobs[name]
+            worker.job = None
         if report.kind == "held":
-            self.waiting.append((job,))  # after all others
+            self.waiting.append(job)  # after all others
         yield job, report
 
-    def _bury(self, worker: W) -> Iterator[tuple[Job, Report]]:
+    def _bury(self, worker: W, job: Job) -> Report:
         self.workers.remove(worker)
         worker.stop(at_once=True)
         worker.join()
         cause = worker.cause_of_death()
-        again: list[Bundle] = []
         limit = _DEATHS if worker.is_to_blame else _LOSSES
-        for job in worker.jobs.values():
-            self.deaths[job.name] = self.deaths.get(job.name, 0) + 1
-            if self.deaths[job.name] < limit:
-                again.append((job,))  # alone: should it be the one that kills, it takes no others with it
-                yield job, Report("died", message=f"its worker process died ({cause})")
-            else:
-                times = "twice" if limit == _DEATHS else f"{limit} times"
-                message = f"its worker process died {times} ({cause}); is there enough memory?"
-                yield job, Report("failed", message=message)
-        self.waiting.extendleft(reversed(again))
+        self.deaths[job.name] = self.deaths.get(job.name, 0) + 1
+        if self.deaths[job.name] < limit:
+            self.waiting.appendleft(job)
+            return Report("died", message=f"its worker process died ({cause})")
+        times = "twice" if limit == _DEATHS else f"{limit} times"
+        return Report("failed", message=f"its worker process died {times} ({cause}); is there enough memory?")
 
     def disband(self, at_once: bool) -> None:
         for worker in self.workers:

@@ -8,9 +8,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
@@ -27,7 +26,6 @@ from recollect.runs.seeds import derive
 
 if TYPE_CHECKING:
     from recollect.learners import Learner
-    from recollect.learners.batched import Group
     from recollect.streams.stream import Stream
 
 ERROR = "error.txt"
@@ -49,7 +47,7 @@ class Report:
     message: str = ""
 
 
-Tell = Callable[[Job, Report], None]
+Tell = Callable[[Report], None]
 
 
 @dataclass(frozen=True)
@@ -88,36 +86,27 @@ def new_learner(job: Job, stream: Stream) -> Learner:
     return make_learner(job.learner, job.learner_options, Setting.of(stream), derive(job.seed), job.device)
 
 
-def run_job(job: Job, report: Callable[[Report], None]) -> None:
+def run_job(job: Job, tell: Tell) -> None:
     """Run or resume one run; an error is written to `error.txt` in its folder and reported, not raised."""
-    run_bundle((job,), lambda _, said: report(said))
-
-
-def run_bundle(jobs: Sequence[Job], tell: Tell) -> None:
-    """Run or resume the runs of a bundle, trained together where that is faster, else one after the other.
-
-    Where it is faster a single run is trained the same way: what it learns must not depend, to the bit, on
-    which others were with it before it was killed.
-    """
-    made: list[tuple[Job, Stream, Learner]] = []
-    for job in jobs:
-        try:
-            if is_finished(job):
-                refuse_changed(job)
-                _finish(job, tell)
-                continue
+    try:
+        if is_finished(job):
+            refuse_changed(job)
+        else:
             stream = stream_of(job)
-            made.append((job, stream, _learner(job, stream)))
-        except Exception as error:
-            _fail(job, error, tell)
-    group = _group(made)
-    if group is None:
-        for job, stream, learner in made:
-            _run(job, stream, tell, learner)
-        return
-    for result in group.run([partial(_run, job, stream, tell) for job, stream, _ in made]):
-        if result is not None:
-            raise result
+            learner = _learner(job, stream)
+            for row in iter_run(learner, stream, job.folder, **described(job), identity=identity_of(job, stream)):
+                tell(Report("row", row.step or 0, row.after, average(row)))
+    except Held as error:
+        time.sleep(_HELD)  # not at once again
+        tell(Report("held", message=str(error)))
+    except Exception as error:
+        with contextlib.suppress(RecollectError):  # what went wrong first is what is told
+            write_atomic(job.folder / ERROR, "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
+        tell(Report("failed", message=f"{type(error).__name__}: {error}"))
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            (job.folder / ERROR).unlink()
+        tell(Report("finished"))
 
 
 def _learner(job: Job, stream: Stream) -> Learner:
@@ -130,42 +119,6 @@ def _learner(job: Job, stream: Stream) -> Learner:
     finally:
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)
-
-
-def _group(made: Sequence[tuple[Job, Stream, Learner]]) -> Group | None:
-    from recollect.learners.joining import JOINABLE
-
-    if not made or made[0][0].learner not in JOINABLE:
-        return None
-    from recollect.learners.batched import Group, width, wins
-
-    learners = [learner for _, _, learner in made]
-    return Group(learners, width(learners[0], made[0][1].batch)) if all(map(wins, learners)) else None
-
-
-def _run(job: Job, stream: Stream, tell: Tell, learner: Learner) -> None:
-    try:
-        for row in iter_run(learner, stream, job.folder, **described(job), identity=identity_of(job, stream)):
-            tell(job, Report("row", row.step or 0, row.after, average(row)))
-    except Held as error:
-        time.sleep(_HELD)  # not at once again
-        tell(job, Report("held", message=str(error)))
-    except Exception as error:
-        _fail(job, error, tell)
-    else:
-        _finish(job, tell)
-
-
-def _fail(job: Job, error: Exception, tell: Tell) -> None:
-    with contextlib.suppress(RecollectError):  # what went wrong first is what is told
-        write_atomic(job.folder / ERROR, "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
-    tell(job, Report("failed", message=f"{type(error).__name__}: {error}"))
-
-
-def _finish(job: Job, tell: Tell) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        (job.folder / ERROR).unlink()
-    tell(job, Report("finished"))
 
 
 def average(row: Row) -> float | None:
@@ -184,7 +137,7 @@ def average(row: Row) -> float | None:
 
 
 def serve(pipe: Connection) -> None:
-    """The life of a worker process: bundles come through the pipe, reports with their jobs' names go back.
+    """The life of a worker process: runs come through the pipe, reports go back.
 
     None is the end.
     """
@@ -195,15 +148,15 @@ def serve(pipe: Connection) -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     while True:
         try:
-            jobs = pipe.recv()
+            asked = pipe.recv()
         except EOFError:
             return
-        if jobs is None:
+        if asked is None:
             return
-        if isinstance(jobs, Probe):
-            pipe.send(("", Report("probed", message=jobs.misfit())))
-            continue
-        run_bundle(jobs, lambda job, report: pipe.send((job.name, report)))
+        if isinstance(asked, Probe):
+            pipe.send(Report("probed", message=asked.misfit()))
+        else:
+            run_job(asked, pipe.send)
 
 
 def _follow_parent() -> None:

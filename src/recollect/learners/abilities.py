@@ -23,8 +23,6 @@ __all__ = [
     "Noted",
     "Sees",
     "Settles",
-    "StandsFor",
-    "Timed",
     "check_hooks",
     "check_learner",
     "misspelt",
@@ -63,24 +61,7 @@ class Configured(Protocol):
     options: Any
 
 
-@runtime_checkable
-class Timed(Protocol):
-    """Shares its process with others' runs, and has a clock of its own."""
-
-    def clock(self) -> tuple[float, float]:
-        """Seconds and processor seconds of this learner."""
-
-
-@runtime_checkable
-class StandsFor(Protocol):
-    """Stands for another learner, which is trained together with others."""
-
-    @property
-    def alone(self) -> Any:
-        """The learner that it stands for."""
-
-
-# What a hook is called with; None: it is a value, not a method. The abilities of a group are not a user's to have.
+# What a hook is called with; None: it is a value, not a method.
 HOOKS: dict[str, tuple[str, ...] | None] = {
     "learn": ("batch",),
     "score": ("x", "task"),
@@ -110,15 +91,14 @@ def check_learner(learner: object, needs: tuple[str, ...], is_asked: bool = True
     A learner that only an examiner of the user's asks (`is_asked` is false) need not score.
     """
     needs = needs if is_asked else tuple(hook for hook in needs if hook != "score")
-    thing = learner.alone if isinstance(learner, StandsFor) else learner
-    lacking = [hook for hook in needs if not hasattr(type(thing), hook) and hook not in vars(thing)]
+    lacking = [hook for hook in needs if not hasattr(type(learner), hook) and hook not in vars(learner)]
     if lacking:
-        slips = "".join(f" It has {slip!r}: is that {hook!r}?" for slip, hook in misspelt(thing) if hook in lacking)
+        slips = "".join(f" It has {slip!r}: is that {hook!r}?" for slip, hook in misspelt(learner) if hook in lacking)
         raise UsageError(
-            f"The learner {type(thing).__name__} lacks {' and '.join(lacking)}.{slips} `wrap(learner, setting)`"
+            f"The learner {type(learner).__name__} lacks {' and '.join(lacking)}.{slips} `wrap(learner, setting)`"
             " completes an object that has learn(batch) and score(x)."
         )
-    check_hooks(thing, HOOKS)
+    check_hooks(learner, HOOKS)
 
 
 def check_hooks(thing: object, hooks: Iterable[str]) -> None:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from recollect.errors import UsageError
+from recollect.learners.architecture import GRAPH_NETWORKS, hidden_of, network_of
 from recollect.learners.base import Setting
-from recollect.learners.joining import GRAPH_NETWORKS, hidden_of, network_of
 from recollect.learners.options import NETWORKS, Network
 from recollect.paths import import_path, refuse_call
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.learners.abilities import Configured, StandsFor
+from recollect.learners.abilities import Configured
 from recollect.learners.wrap import ObjectLearner, SklearnLearner
 from recollect.paths import import_path
 from recollect.problems import Target, problem_of
@@ -27,9 +27,8 @@ _PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 def identity_of(learner: Learner, stream: Stream, target: Target | str | None = None) -> Identity:
     """The identity of a run of this learner, which has learned nothing yet."""
-    alone = learner.alone if isinstance(learner, StandsFor) else learner
-    inner = _inside(alone)
-    options = options_of(alone)
+    inner = _inside(learner)
+    options = options_of(learner)
     chosen = parameters(inner) if options is None else options
     kind = type(inner)
     return identity(f"{kind.__module__}:{kind.__qualname__}", chosen, [inner], stream, target)
@@ -115,16 +114,15 @@ def _weights(options: Mapping[str, Any]) -> str:
 def made_for(learner: Learner, stream: Stream, seed: int) -> dict[str, Any]:
     """What checkpoints said of themselves before the record had an identity."""
     first = next(stream.batches(derive(seed).stream))
-    alone = learner.alone if isinstance(learner, StandsFor) else learner
     facts: dict[str, Any] = {
         "batch": stream.batch,
         "passes": stream.passes,
         "number of batches": stream.n_batches,
         "boundaries": stream.gives_boundaries,
         "first batch of training samples": checkpoint.digest([first.x, first.y]),
-        "learner's kind": type(alone).__name__,
+        "learner's kind": type(learner).__name__,
     }
-    return facts | {f"option {name}": _said(value) for name, value in (options_of(alone) or {}).items()}
+    return facts | {f"option {name}": _said(value) for name, value in (options_of(learner) or {}).items()}
 
 
 def _said(value: Any) -> Any:

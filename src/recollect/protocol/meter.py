@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-Clock = Callable[[], tuple[float, float]]
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
 
@@ -17,7 +16,7 @@ class Meter:
     """Seconds and peak memory of named phases, one at a time, added up over a run.
 
     Where the system can reset the peak (Linux), each phase has its own; elsewhere every phase has the peak
-    of the process so far. `clock` gives seconds and processor seconds, by default of the whole process.
+    of the process so far.
 
     >>> meter = Meter({"train_seconds": 2.0})
     >>> meter.start("train")
@@ -26,8 +25,7 @@ class Meter:
     True
     """
 
-    def __init__(self, totals: Mapping[str, float] | None = None, clock: Clock | None = None) -> None:
-        self._clock = clock or _of_process
+    def __init__(self, totals: Mapping[str, float] | None = None) -> None:
         self.totals: dict[str, float] = dict(totals or {})
         self._phase: str | None = None
         self._began = (0.0, 0.0)
@@ -37,14 +35,14 @@ class Meter:
         self.stop()
         self._phase = phase
         reset_peak()
-        self._began = self._clock()
+        self._began = _of_process()
 
     def stop(self) -> None:
         """End the phase that is under way, if any."""
         if self._phase is None:
             return
         phase, self._phase = self._phase, None
-        for kind, now, began in zip(("seconds", "cpu_seconds"), self._clock(), self._began, strict=True):
+        for kind, now, began in zip(("seconds", "cpu_seconds"), _of_process(), self._began, strict=True):
             self._add(f"{phase}_{kind}", now - began)
         peak = f"{phase}_peak_bytes"
         self.totals[peak] = max(self.totals.get(peak, 0), peak_bytes())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import RESUMES, Noted, Timed, check_learner
+from recollect.learners.abilities import RESUMES, Noted, check_learner
 from recollect.learners.registry import role_of
 from recollect.problems.given import Function, Given
 from recollect.protocol import checkpoint
@@ -91,8 +91,7 @@ def iter_run(
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
         start, totals = _resume(saved, learner, lambda: made_for(learner, stream, seed))
-        # A learner that shares its process with others' runs has a clock of its own.
-        meter = Meter(totals, learner.clock if isinstance(learner, Timed) else None)
+        meter = Meter(totals)
         try:
             for row, place in walk(learner, stream, exam.examiner, derive(seed).stream, plan, start, test_batch, meter):
                 meter.start("save")

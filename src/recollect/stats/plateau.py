@@ -15,8 +15,8 @@ from recollect.stats.estimate import Estimate, check_level, estimate
 
 Array = NDArray[np.float64]
 
-# A curve has stopped rising when what follows the bend rises at less than a fifth of the rate before it ...
-SLOWER_THAN = 1 / 5
+# A curve has stopped rising when what follows the bend rises at less than a sixth of the rate before it ...
+SLOWER_THAN = 1 / 6
 # ... and the second half of what follows is not known to rise at more than a twentieth.
 STILL_RISING = 1 / 20
 FEWEST_TASKS = 5
@@ -71,7 +71,7 @@ def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool 
 
     The best bend is looked for on the other seeds, then each seed gives its slopes before and after it: a
     seed never judges a bend that its own noise suggested. A plateau is claimed when t intervals over seeds
-    show that the curve rises before the bend and that it rises at less than a fifth of that rate after it,
+    show that the curve rises before the bend and that it rises at less than a sixth of that rate after it,
     unless the second half of what follows is shown to rise at more than a twentieth. Noise along the tasks
     may be correlated in any way; only seeds need to be independent. So a curve that bends but goes on rising
     (√k) is no plateau, and one that saturates is. That it falls after the bend is claimed only if the line through
@@ -113,7 +113,7 @@ def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool 
     slopes = _slopes(y, bends(places), level)
     # Slopes that only rounding distinguishes from zero are zero.
     tiny = 1e-9 * float(np.abs(y).max()) / float(tasks[-1] - tasks[0])
-    rises, much_slower = slopes.before.low > tiny, slopes.to_a_fifth.high < -tiny
+    rises, much_slower = slopes.before.low > tiny, slopes.to_a_sixth.high < -tiny
     if rises and much_slower and not slopes.late_above.low > tiny:
         kind = "peak" if max(slopes.after.high, slopes.own.high) < -tiny else "plateau"
         at, low, high = locator(places, kind == "plateau").locate(y, _t_quantile(len(y), level))
@@ -129,7 +129,7 @@ class _Slopes(NamedTuple):
 
     before: Estimate
     after: Estimate
-    to_a_fifth: Estimate  # after - before / 5
+    to_a_sixth: Estimate  # after - before / 6
     late_above: Estimate  # late - before / 20
     change: Estimate  # after - before
     own: Estimate
