@@ -20,15 +20,6 @@ WORDS = {*PROBLEMS, *SCENARIOS, "anomaly", "concept", "concepts"}
 # To compare one of these with any text is to ask for a label.
 ASKED = {"problem", "scenario", "label", "learner_label"}
 STARTS = {"startswith", "endswith", "removeprefix", "removesuffix"}
-# Where such a comparison is right, and why.
-ALLOWED = {
-    ("learners/graphs/inputs.py", 'setting.samples == "links"'): "what a sample is made of: a link has two ids",
-    ("runs/older.py", 'header.get("problem") == "detection"'): "what detectors were scored by before records said it",
-    ("streams/concepts/series.py", '"anomaly" not in table.columns'): "a column of SKAB's files",
-    ("streams/concepts/series.py", 'column not in ("datetime", "anomaly", "changepoint")'): "columns of SKAB's files",
-    ("streams/concepts/windows.py", 'self.label == "last"'): "an option: which sample labels a window",
-    ("streams/concepts/windows.py", 'self.label == "any"'): "an option: which sample labels a window",
-}
 
 
 def texts(node: ast.expr) -> Iterator[str]:
@@ -67,16 +58,8 @@ def test_no_domain_scenario_or_label_is_asked_for_outside_problems() -> None:
     for path in sorted(ROOT.rglob("*.py")):
         place = path.relative_to(ROOT)
         if place.parts[0] != "problems":
-            for line, said in forks(path.read_text()):
-                if (str(place), said) not in ALLOWED:
-                    found.append(f"{place}:{line}: {said}")
+            found += [f"{place}:{line}: {said}" for line, said in forks(path.read_text())]
     assert not found, "ask the problem, the scenario's facts or the role instead:\n" + "\n".join(found)
-
-
-def test_what_is_allowed_is_there() -> None:
-    for (place, said), why in ALLOWED.items():
-        assert why
-        assert said in [found for _, found in forks((ROOT / place).read_text())], f"{place}: {said} is gone"
 
 
 def test_forks_are_found() -> None:

@@ -11,7 +11,8 @@ from recollect.errors import UsageError
 from recollect.metrics import score
 from recollect.problems import problem_of
 from recollect.runs import Plan, Row, Run, Task, at_common_rows, stack
-from recollect.runs.reduced import NOTE, comparable, without
+from recollect.runs.groups import comparable
+from recollect.runs.reduced import NOTE, without
 
 
 def detector(**changes: object) -> Run:

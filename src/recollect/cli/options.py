@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,10 +18,9 @@ from recollect.errors import UsageError
 from recollect.inputs import plain_whole
 from recollect.metrics import Metric, registry
 from recollect.problems import problem_of
-from recollect.report.provenance import why_incomplete
 from recollect.report.words import focus_of
 from recollect.runs import Group, Run, attach_joint, group, load, load_all
-from recollect.runs.arrange import Choices, names_of, trained_of
+from recollect.runs.arrange import Choices
 from recollect.runs.reduced import without as leave_out
 from recollect.text import visible
 
@@ -156,7 +156,7 @@ class Inputs:
 
 def _unfinished(runs: Sequence[Run], most: int = 3) -> list[str]:
     """That runs failed or are not finished, the first few by name: their numbers are missing or of a part."""
-    found = [(run, why) for run in runs if (why := why_incomplete(run)) is not None]
+    found = [(run, why) for run in runs if (why := run.why_incomplete) is not None]
     notes = [f"{run.name}, {len(run.rows)} rows: {shorten(why, 160)}" for run, why in found[:most]]
     return notes + ([f"{len(found) - most} more runs are not finished"] if len(found) > most else [])
 
@@ -202,10 +202,10 @@ def under(target: str, runs: Sequence[Run]) -> list[Run]:
 
 def chosen_metrics(names: Sequence[str] | None, groups: Sequence[Group] = ()) -> list[Metric]:
     """Resolve `-m` options, each metric once, in order; without any, what the runs' field reports."""
-    wanted = {m.card.id: m for name in names or focus_of(groups).shown for m in registry.resolve(name)}
+    wanted = registry.resolve_all(names or focus_of(groups).shown)
     for name in names or ():
         say_alias(name)
-    return list(wanted.values())
+    return wanted
 
 
 def say_alias(name: str) -> None:
@@ -273,6 +273,40 @@ def whole_numbers(text: str | None, option: str) -> list[int] | None:
         return [plain_whole(part) for part in text.split(",")]
     except ValueError:
         raise UsageError(f"{option} takes whole numbers with commas between, such as 10,10,10; got {text!r}.") from None
+
+
+def names_of(text: str | None, option: str) -> tuple[str, ...]:
+    """Parse a,b,c.
+
+    >>> names_of("mmlu, gsm8k", "--held-out")
+    ('mmlu', 'gsm8k')
+    """
+    if text is None:
+        return ()
+    names = tuple(part.strip() for part in text.split(","))
+    if not all(names) or len(set(names)) != len(names):
+        raise UsageError(f"{option} takes names with commas between, each once, such as a,b,c; got {text!r}.")
+    return names
+
+
+def trained_of(text: str | None) -> tuple[tuple[str, int], ...]:
+    """Parse a=1,b=2.
+
+    >>> trained_of("math=1, code=2")
+    (('math', 1), ('code', 2))
+    """
+    pairs = []
+    for part in names_of(text, "--trained"):
+        name, _, row = part.rpartition("=")
+        if not name.strip() or not re.fullmatch(r"\s*[0-9]{1,9}\s*", row):
+            raise UsageError(
+                "--trained takes the row after which each task was trained, such as a=1,b=2 (the base is row 0);"
+                f" got {text!r}."
+            )
+        pairs.append((name.strip(), int(row)))
+    if len(dict(pairs)) != len(pairs):
+        raise UsageError(f"--trained names a task twice: {text!r}.")
+    return tuple(pairs)
 
 
 def say(note: str) -> None:

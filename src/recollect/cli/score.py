@@ -10,10 +10,8 @@ import typer
 from recollect.cli import options, output
 from recollect.errors import NotComputable
 from recollect.metrics import registry
-from recollect.report.summary import Line, learner_table, summarise
-from recollect.report.text import interval, shown
-from recollect.report.words import Words, common_words, focus_of, words_for
-from recollect.text import Table
+from recollect.report.summary import Line, learner_table, metric_table, summarise
+from recollect.report.words import focus_of
 
 
 @options.takes_inputs
@@ -63,7 +61,7 @@ def score(
             ids = dict.fromkeys(line.id for line in kept)
             output.show(learner_table(lines, {titles.get(id, id): id for id in ids}, percent=percent), format)
         else:
-            output.show(_table(kept, curve, common_words([words_for(group) for group in groups])), format)
+            output.show(metric_table(kept, curve), format)
     if percent and not wide:
         options.say("--percent is for --wide; nothing was changed")
     if format == "text":
@@ -71,31 +69,6 @@ def score(
         _say_equal(lines)
     meant = {registry.stands_for(name) for name in metric or ()}
     _refuse_missing(lines, asked=meant & set(registry.all_ids()))
-
-
-def _table(lines: list[Line], curve: bool, words: Words) -> Table:
-    several = len({id(line.group) for line in lines}) > 1
-    columns = (*(("learner", "stream") if several else ()), "metric", "value", "95 % interval", "sd", "n")
-    rows = [
-        (
-            *((line.label, line.stream) if several else ()),
-            line.id,
-            shown(float(line.estimate.value)),
-            interval(float(line.estimate.low), float(line.estimate.high)),
-            shown(float(line.estimate.sd)),
-            str(line.estimate.n),
-            *((" ".join(shown(v) for v in np.atleast_1d(line.curve.value)),) if line.curve else ()),
-        )
-        for line in lines
-    ]
-    first_number = len(columns) - 4
-    title = "" if several or not lines else f"{lines[0].group.learner} on {lines[0].stream}"
-    return Table(
-        columns + ((f"after each {words.task}",) if curve else ()),
-        tuple(rows),
-        right=tuple(range(first_number, len(columns))),
-        title=words.titled(title),
-    )
 
 
 def _explain(lines: list[Line]) -> None:

@@ -33,8 +33,7 @@ class Result:
 
 def results_of(groups: Sequence[Group], ids: Sequence[str]) -> list[Result]:
     """One result per learner and stream; metrics that have no value there are not sent."""
-    metrics = {m.card.id: m for name in ids for m in registry.resolve(name)}
-    lines = summarise(groups, list(metrics.values()), curve=True)
+    lines = summarise(groups, registry.resolve_all(ids), curve=True)
     return [_result(group, [line for line in lines if line.group is group]) for group in groups]
 
 

@@ -24,7 +24,7 @@ from recollect.metrics import (
 )
 from recollect.metrics.card import Card, Metric
 from recollect.metrics.dialects import Identified, dialects, identify
-from recollect.metrics.scoring import Outcome, Score, evaluate, over_rows, score, value_bounds
+from recollect.metrics.scoring import Outcome, Score, evaluate, evaluate_all, over_rows, score
 
 __all__ = [
     "Card",
@@ -37,6 +37,7 @@ __all__ = [
     "bwt",
     "dialects",
     "evaluate",
+    "evaluate_all",
     "forgetting",
     "fwt",
     "held_out",
@@ -52,5 +53,4 @@ __all__ = [
     "split",
     "uraa",
     "uraf",
-    "value_bounds",
 ]

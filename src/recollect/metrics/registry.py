@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from recollect.errors import UsageError
 from recollect.metrics.card import ALIASES, REGISTRY, Metric
 from recollect.nearest import nearest
@@ -78,6 +80,11 @@ def get(name: str) -> Metric:
     near = nearest(name, [*REGISTRY, *ALIASES, *FAMILIES], cutoff=0.5)
     hint = "" if near is None else f" Did you mean {near}?"
     raise UsageError(f"unknown metric {name!r}.{hint} `recollect metrics` lists them all.")
+
+
+def resolve_all(names: Iterable[str]) -> list[Metric]:
+    """The metrics of several names, each once, in their order."""
+    return list({metric.card.id: metric for name in names for metric in resolve(name)}.values())
 
 
 def resolve(name: str) -> list[Metric]:

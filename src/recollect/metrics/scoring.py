@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -44,7 +44,8 @@ class Outcome:
     """A metric on a matrix: `value` (...), `curve` (..., T), and for each NaN of `value` a reason.
 
     `missing` tells an input or a cell that was not given from a formula that has no value; `unevaluated`, run by run,
-    whether it was a cell. `id` is the metric's, `reason` that of the first run which has one.
+    whether it was a cell. `bounds` are what the value cannot leave on such scores, infinite where they have none.
+    `id` is the metric's, `reason` that of the first run which has one.
     """
 
     metric: Metric
@@ -54,18 +55,13 @@ class Outcome:
     missing: bool
     notes: tuple[str, ...]
     unevaluated: tuple[bool, ...] = ()
+    bounds: tuple[float, float] = (-np.inf, np.inf)
     id: str = field(init=False)
     reason: str | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", self.metric.card.id)
         object.__setattr__(self, "reason", next((r for r in self.reasons if r), None))
-
-
-def value_bounds(matrix: ScoreMatrix, metric: Metric) -> tuple[float, float]:
-    """What the metric cannot leave on such scores, for its interval; infinite where the scores have no bounds."""
-    is_bounded = matrix.unit != "raw" and matrix.higher_is_better
-    return metric.card.bounds if is_bounded else (-np.inf, np.inf)
 
 
 @overload
@@ -129,16 +125,24 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
         reasons[run] = reason or (f"reads {cells}, not evaluated" if cells else metric.card.undefined)
         unevaluated[run] = bool(cells)
         missing |= unevaluated[run]
-    notes = (*matrix.notes, *_left_out(metric, sweep))
+    is_bounded = matrix.unit != "raw" and matrix.higher_is_better
     return Outcome(
         metric,
         rows[-1].reshape(matrix.lead),
         spread(rows, sweep, matrix.lead) if curve else None,
         tuple(reasons),
         missing,
-        notes,
+        (*matrix.notes, *_left_out(metric, sweep)),
         tuple(unevaluated),
+        metric.card.bounds if is_bounded else (-np.inf, np.inf),
     )
+
+
+def evaluate_all(
+    matrix: ScoreMatrix, metrics: Iterable[Metric], curves: Container[str] = (), **params: Any
+) -> list[Outcome]:
+    """Compute several metrics of a matrix, those of the ids `curves` with their curves."""
+    return [evaluate(matrix, metric, curve=metric.card.id in curves, **params) for metric in metrics]
 
 
 # What is measured on tasks that have a row of their own.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.errors import UsageError
-from recollect.nearest import nearest
-from recollect.problems.base import Examiner, Focus, Moment, Problem
+from recollect.problems.base import PROBLEMS, Examiner, Focus, Moment, Problem, problem_of
 from recollect.problems.classification import CLASSIFICATION
 from recollect.problems.detection import DETECTION
 from recollect.problems.given import GIVEN, Given
@@ -13,19 +11,7 @@ from recollect.problems.regression import REGRESSION
 from recollect.problems.targets import Target
 from recollect.problems.versions import RELEASES, VERSIONS
 
-PROBLEMS: dict[str, Problem] = {
-    problem.name: problem for problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, GIVEN, VERSIONS, RELEASES)
-}
+for _problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, GIVEN, VERSIONS, RELEASES):
+    PROBLEMS[_problem.name] = _problem
 
 __all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Given", "Moment", "Problem", "Target", "problem_of"]
-
-
-def problem_of(name: str) -> Problem:
-    """The problem of this name.
-
-    >>> problem_of("detection").task
-    'concept'
-    """
-    if name not in PROBLEMS:
-        raise UsageError(f"There is no problem {name!r}; the nearest is {nearest(name, PROBLEMS)!r}.")
-    return PROBLEMS[name]

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recollect.errors import UsageError
+from recollect.nearest import nearest
 from recollect.problems.targets import Target, target_of
 from recollect.runs.run import Plan, Row, Run
 
@@ -137,3 +138,19 @@ class Problem:
         module, _, attribute = self.examiner.partition(":")
         made: Examiner = getattr(import_module(module), attribute)(stream, self.target(target))
         return made
+
+
+# Every problem by its name; `recollect.problems` fills it.
+PROBLEMS: dict[str, Problem] = {}
+
+
+def problem_of(name: str) -> Problem:
+    """The problem of this name.
+
+    >>> from recollect.problems import problem_of
+    >>> problem_of("detection").task
+    'concept'
+    """
+    if name not in PROBLEMS:
+        raise UsageError(f"There is no problem {name!r}; the nearest is {nearest(name, PROBLEMS)!r}.")
+    return PROBLEMS[name]

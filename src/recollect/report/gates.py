@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recollect.metrics import Metric
-from recollect.report.provenance import seeds_text, why_incomplete
+from recollect.report.provenance import seeds_text
 from recollect.report.summary import Line, number, summarise
 from recollect.report.text import interval, shown
 from recollect.runs import Group
@@ -70,7 +70,7 @@ def _incomplete(line: Line, seeds: set[int]) -> str | None:
     """Why the runs of a group are not all that there should be."""
     runs = line.group.runs
     for run in runs:
-        why = why_incomplete(run)
+        why = run.why_incomplete
         if why is not None:
             return f"{run.name} is not whole ({why})"
     missing = seeds - set(line.group.seeds) if None not in line.group.seeds else set()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics import evaluate, registry, value_bounds
+from recollect.metrics import evaluate_all, registry
 from recollect.report.absent import explain
 from recollect.report.columns import TOTAL_TIME
 from recollect.report.comparison import PLATEAU_CURVE, plateau_of
@@ -115,9 +115,8 @@ class _Batch:
 
     def __init__(self, matrix: ScoreMatrix, groups: int, words: Words, unscored: Mapping[str, str]) -> None:
         self._matrix, self._groups = matrix, groups
-        self._outcomes = [
-            evaluate(matrix, metric, curve=metric.card.id in CURVES) for metric in registry.resolve("all")
-        ]
+        self._outcomes = evaluate_all(matrix, registry.resolve("all"), CURVES)
+        self._bounds = {made.id: made.bounds for made in self._outcomes}
         self._curves = {made.id: made.curve for made in self._outcomes if made.curve is not None}
         self._values = self._apart(np.stack([made.value for made in self._outcomes], axis=-1))
         self.numbers = self._numbers(words, unscored)
@@ -126,7 +125,7 @@ class _Batch:
             {id: band for id, band in of.items() if np.isfinite(band.value).any()} for of in self._bands(shown)
         ]
         self.scores = self._apart(matrix.R)
-        self.matrices = self._band(matrix.R, value_bounds(matrix, registry.get("acc.average")))
+        self.matrices = self._band(matrix.R, self._bounds["acc.average"])
         self.untrained = self._known(matrix.b)
         self.joint = self._known(matrix.joint)
         split = split_parts(matrix)
@@ -153,11 +152,10 @@ class _Batch:
     def _numbers(self, words: Words, unscored: Mapping[str, str]) -> list[dict[str, Estimate]]:
         """Every metric of every group; where there is no value, with the first run's reason."""
         seeds = self._values.shape[1]
-        least, most = zip(*(value_bounds(self._matrix, outcome.metric) for outcome in self._outcomes), strict=True)
-        bounds = np.array(least), np.array(most)
+        least, most = np.array([outcome.bounds for outcome in self._outcomes]).T
         made = [
             {outcome.id: one for outcome, one in zip(self._outcomes, line, strict=True)}
-            for line in scalars(estimate(self._values, axis=1, bounds=bounds))
+            for line in scalars(estimate(self._values, axis=1, bounds=(least, most)))
         ]
         for group, numbers in enumerate(made):
             for outcome in self._outcomes:
@@ -188,9 +186,7 @@ class _Batch:
         """Several arrays (runs, ...) of one shape, estimated at once."""
         if not runs:
             return [{} for _ in range(self._groups)]
-        known = set(registry.all_ids())
-        reach = [value_bounds(self._matrix, registry.get(id)) if id in known else (-np.inf, np.inf) for id in runs]
-        least, most = np.array(reach).T[:, :, None]
+        least, most = np.array([self._bounds.get(id, (-np.inf, np.inf)) for id in runs]).T[:, :, None]
         stacked = self._band(np.stack(list(runs.values()), axis=1), (least, most))
         return [{name: of.at(place) for place, name in enumerate(runs)} for of in stacked]
 

@@ -58,7 +58,7 @@ def run_refusals(groups: Sequence[Group]) -> tuple[Refusal, ...]:
     found: list[Refusal] = []
     silent: dict[tuple[str, str], list[Run]] = {}
     for run in (run for group in groups for run in group.runs):
-        why = why_incomplete(run)
+        why = run.why_incomplete
         if why is not None:
             found.append(Refusal(f"a part of {run.name}", why, part="runs"))
         for what in dict.fromkeys(_silence(row, run) for row in run.rows if row.reason is not None):
@@ -71,13 +71,6 @@ def run_refusals(groups: Sequence[Group]) -> tuple[Refusal, ...]:
         who = runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({_learners(runs)})"
         found.append(Refusal(f"{rows} of {who}", reason, part="runs" if rows == "rows" else ""))
     return tuple(found)
-
-
-def why_incomplete(run: Run) -> str | None:
-    """Why a run has not all of its rows; None of one that is finished or another tool's."""
-    if run.status == "failed":
-        return f"the run failed: {run.error or 'no reason given'}"
-    return "the run was not finished when it was read" if run.status == "running" else None
 
 
 def _silence(row: Row, run: Run) -> tuple[str, str]:

@@ -12,11 +12,11 @@ import numpy as np
 
 from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array
-from recollect.metrics import Metric, Outcome, evaluate, value_bounds
+from recollect.metrics import Metric, Outcome, evaluate_all
 from recollect.problems import problem_of
 from recollect.report.absent import explain, unscored
 from recollect.report.text import interval, shown
-from recollect.report.words import words_for
+from recollect.report.words import Words, common_words, words_for
 from recollect.runs import Group, Run
 from recollect.stats import Estimate, estimate
 from recollect.text import Table
@@ -32,6 +32,7 @@ class Line:
     group: Group
     stream: str
     label: str
+    words: Words
     metric: Metric
     estimate: Estimate
     curve: Estimate | None
@@ -100,11 +101,13 @@ def summarise(
     labels = {
         id(g): label for members in of_stream.values() for g, label in zip(members, labels_of(members), strict=True)
     }
-    return [
-        _line(group, stream, labels[id(group)], evaluate(group.matrix, metric, curve=curve, **params), method)
-        for stream, group in zip(streams, given, strict=True)
-        for metric in metrics
-    ]
+    curves = {metric.card.id for metric in metrics} if curve else ()
+    lines = []
+    for stream, group in zip(streams, given, strict=True):
+        words = words_for(group)
+        outcomes = evaluate_all(group.matrix, metrics, curves, **params)
+        lines += [_line(group, stream, labels[id(group)], words, outcome, method) for outcome in outcomes]
+    return lines
 
 
 def labels_of(groups: Sequence[Group]) -> list[str]:
@@ -190,22 +193,21 @@ def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
     return made
 
 
-def _line(group: Group, stream: str, label: str, outcome: Outcome, method: str) -> Line:
-    bounds = value_bounds(group.matrix, outcome.metric)
+def _line(group: Group, stream: str, label: str, words: Words, outcome: Outcome, method: str) -> Line:
     over_items = _over_items(group, outcome, method)
     method = over_seeds_by(method)
-    over_seeds = over_items or estimate(outcome.value, method=method, bounds=bounds)
+    over_seeds = over_items or estimate(outcome.value, method=method, bounds=outcome.bounds)
     notes = [*outcome.notes]
     reason = None
     if outcome.reason is not None:
-        why = explain(outcome.reason, any(outcome.unevaluated), unscored([group]), words_for(group))
+        why = explain(outcome.reason, any(outcome.unevaluated), unscored([group]), words)
         if np.isnan(over_seeds.value):
             reason = why
         else:
             notes.append(f"a seed without a value: {why}")
     notes += [note for note in over_seeds.notes if reason is None]
-    curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=bounds)
-    return Line(group, stream, label, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+    curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=outcome.bounds)
+    return Line(group, stream, label, words, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
 
 
 def over_seeds_by(method: str) -> str:
@@ -224,7 +226,9 @@ def _over_items(group: Group, outcome: Outcome, method: str) -> Estimate | None:
                 " of them, or --interval seeds."
             )
         return None
-    from recollect.stats import over_items
+    if method == "auto" and group.matrix.n_samples is None:
+        return None  # cells whose items nobody counted have no noise of items
+    from recollect.stats.item_noise import over_items
 
     try:
         return over_items(group.runs[0].matrix, outcome.id)
@@ -232,6 +236,33 @@ def _over_items(group: Group, outcome: Outcome, method: str) -> Estimate | None:
         if method == "items":
             raise NotComputable(f"{outcome.id} of {group.learner}: {why}.") from None
         return None
+
+
+def metric_table(lines: Sequence[Line], curve: bool = False) -> Table:
+    """One row per group and metric: value, interval, spread, how many seeds; the values after each task if asked."""
+    words = common_words([line.words for line in lines] or [Words()])
+    several = len({id(line.group) for line in lines}) > 1
+    columns = (*(("learner", "stream") if several else ()), "metric", "value", "95 % interval", "sd", "n")
+    rows = [
+        (
+            *((line.label, line.stream) if several else ()),
+            line.id,
+            shown(float(line.estimate.value)),
+            interval(float(line.estimate.low), float(line.estimate.high)),
+            shown(float(line.estimate.sd)),
+            str(line.estimate.n),
+            *((" ".join(shown(v) for v in np.atleast_1d(line.curve.value)),) if line.curve else ()),
+        )
+        for line in lines
+    ]
+    first_number = len(columns) - 4
+    title = "" if several or not lines else f"{lines[0].group.learner} on {lines[0].stream}"
+    return Table(
+        columns + ((f"after each {words.task}",) if curve else ()),
+        tuple(rows),
+        right=tuple(range(first_number, len(columns))),
+        title=words.titled(title),
+    )
 
 
 def learner_table(lines: Sequence[Line], columns: Mapping[str, str], *, percent: bool = False) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,40 +34,6 @@ class Choices:
     def about_rows(self) -> bool:
         """Whether anything is said of rows and columns that concerns every kind of run."""
         return bool(self.base or self.held_out or self.trained or self.order)
-
-
-def names_of(text: str | None, option: str) -> tuple[str, ...]:
-    """Parse a,b,c.
-
-    >>> names_of("mmlu, gsm8k", "--held-out")
-    ('mmlu', 'gsm8k')
-    """
-    if text is None:
-        return ()
-    names = tuple(part.strip() for part in text.split(","))
-    if not all(names) or len(set(names)) != len(names):
-        raise UsageError(f"{option} takes names with commas between, each once, such as a,b,c; got {text!r}.")
-    return names
-
-
-def trained_of(text: str | None) -> tuple[tuple[str, int], ...]:
-    """Parse a=1,b=2.
-
-    >>> trained_of("math=1, code=2")
-    (('math', 1), ('code', 2))
-    """
-    pairs = []
-    for part in names_of(text, "--trained"):
-        name, _, row = part.rpartition("=")
-        if not name.strip() or not re.fullmatch(r"\s*[0-9]{1,9}\s*", row):
-            raise UsageError(
-                "--trained takes the row after which each task was trained, such as a=1,b=2 (the base is row 0);"
-                f" got {text!r}."
-            )
-        pairs.append((name.strip(), int(row)))
-    if len(dict(pairs)) != len(pairs):
-        raise UsageError(f"--trained names a task twice: {text!r}.")
-    return tuple(pairs)
 
 
 def arrange(

@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
-from recollect.runs.reduced import at_rows, comparable
+from recollect.runs.reduced import at_rows, at_task_ends
 from recollect.runs.run import Run
 
 
@@ -152,6 +152,17 @@ def at_common_rows(groups: Sequence[Group]) -> tuple[tuple[Group, ...], tuple[in
     if all(end == common for end in ends):
         return tuple(groups), tuple(sorted(common))
     return tuple(Group(tuple(at_rows(run, common) for run in one.runs)) for one in groups), tuple(sorted(common))
+
+
+def comparable(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs whose rows can be put side by side: as they are, or at their task ends where those differ.
+
+    Rows that are batches fall where they fall: with the concepts in another order, or of other sizes, the same
+    concept is learned after another batch.
+    """
+    if all(run.learned_at == runs[0].learned_at for run in runs):
+        return tuple(runs)
+    return tuple(at_task_ends(run) for run in runs)
 
 
 _KEY_WORDS = (

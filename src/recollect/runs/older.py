@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.runs.scenarios import problem_for
+from recollect.runs.scenarios import SCENARIOS, UNSAID
 
 # The learners that were not contestants when schema 1 was written.
 _ROLES = {"joint_incremental": "joint", "joint_final": "reference", "cumulative": "reference", "random": "floor"}
-# The targets of detectors when records did not name them: proportions, of which more is better.
-_DETECTION = ("roc_auc", "average_precision", "f1")
+# What was asked where records name a tool and not the problem.
+_ASKED_BY = {"pyclad": "detection"}
+# The targets of a problem when records did not name them: proportions, of which more is better.
+_TARGETS = {"detection": ("roc_auc", "average_precision", "f1")}
 _NUMBERS = frozenset((int, float, type(None)))
 _SIDES = {"older", "own", "newer"}
 
@@ -24,16 +26,16 @@ def from_schema_1(header: Mapping[str, Any]) -> dict[str, Any]:
     ('detection', 'reference')
     """
     stream, source, config = (_mapping(header.get(key)) for key in ("stream", "source", "learner_config"))
-    problem = "detection" if source.get("tool") == "pyclad" else problem_for(stream.get("scenario"))
+    scenario = SCENARIOS.get(str(stream.get("scenario")))
+    problem = _ASKED_BY.get(str(source.get("tool")), UNSAID if scenario is None else scenario.problem)
     role = _ROLES.get(str(config.get("learner", header.get("learner"))), "contestant")
     return {**header, "schema": 2, "problem": problem, "role": role}
 
 
 def with_targets(header: Mapping[str, Any]) -> dict[str, Any]:
     """The header with the further targets that its rows may have scores of."""
-    others = [name for name in _DETECTION if name != header.get("metric")]
-    told = [{"name": name, "unit": "fraction", "higher_is_better": True} for name in others]
-    return {**header, "targets": told if header.get("problem") == "detection" else []}
+    others = [name for name in _TARGETS.get(str(header.get("problem")), ()) if name != header.get("metric")]
+    return {**header, "targets": [{"name": name, "unit": "fraction", "higher_is_better": True} for name in others]}
 
 
 def lift_line(line: Mapping[str, Any], metric: str) -> dict[str, Any]:

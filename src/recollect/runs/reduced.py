@@ -78,17 +78,6 @@ def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:
     )
 
 
-def comparable(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Runs whose rows can be put side by side: as they are, or at their task ends where those differ.
-
-    Rows that are batches fall where they fall: with the concepts in another order, or of other sizes, the same
-    concept is learned after another batch.
-    """
-    if all(run.learned_at == runs[0].learned_at for run in runs):
-        return tuple(runs)
-    return tuple(at_task_ends(run) for run in runs)
-
-
 def at_task_ends(run: Run) -> Run:
     """The run with one row per concept, that after which it had been learned.
 

@@ -15,7 +15,7 @@ from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
 from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.identity import Identity
-from recollect.runs.scenarios import SCENARIOS, problem_for
+from recollect.runs.scenarios import SCENARIOS, UNSAID
 from recollect.runs.seeds import Seeds
 from recollect.runs.timeline import Timeline, timeline_of
 from recollect.values import shown
@@ -301,6 +301,13 @@ class Run:
             joint_run=joint.with_metric(metric) if joint is not None and joint.has_target(metric) else None,
         )
 
+    @property
+    def why_incomplete(self) -> str | None:
+        """Why the run has not all of its rows; None of one that is finished or another tool's."""
+        if self.status == "failed":
+            return f"the run failed: {self.error or 'no reason given'}"
+        return "the run was not finished when it was read" if self.status == "running" else None
+
     def has_target(self, name: str) -> bool:
         """Whether the run has scores of this target."""
         return name == self.metric or any(name in row.scores for row in self.rows)
@@ -317,7 +324,7 @@ class Run:
         if self.scenario is not None and self.scenario not in SCENARIOS:
             raise _not_one_of("scenario", self.scenario, tuple(SCENARIOS))
         if not self.problem:
-            object.__setattr__(self, "problem", problem_for(self.scenario))
+            object.__setattr__(self, "problem", UNSAID if self.scenario is None else SCENARIOS[self.scenario].problem)
         if self.role not in ROLES:
             raise _not_one_of("role", self.role, ROLES)
         if self.status not in STATUSES:

@@ -33,10 +33,5 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-def problem_for(scenario: str | None) -> str:
-    """The problem of runs that name their scenario alone.
-
-    >>> problem_for("concept-aware"), problem_for(None)
-    ('detection', 'classification')
-    """
-    return SCENARIOS[scenario].problem if scenario in SCENARIOS else "classification"
+# The problem of runs that say neither what was asked nor which scenario they have.
+UNSAID = "classification"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 PIECE_OF_IDS = 1 << 16
 PIECE_OF_GRAPHS = 1 << 12
 PARTS_KEPT = 8
+# The shape of one sample where it is not one id: a link has two.
+_ENDS = {"links": (2,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class GraphInputs:
     def __init__(self, setting: Setting, device: torch.device) -> None:
         self._device = device
         self._n_features = setting.n_features
-        self._per_sample = (2,) if setting.samples == "links" else ()
+        self._per_sample = _ENDS.get(setting.samples, ())
         self._view: View | None = None
         self._graph: Surroundings | None = None
         self._parts: dict[bytes, Surroundings] = {}

@@ -20,6 +20,8 @@ from recollect.streams.concepts.windows import Windows, windowed
 
 SKAB_FOLDERS = ("valve1", "valve2", "other")
 SKAB_TRAIN = 400
+# The columns of its files that are no sensors; the first says what is an anomaly.
+SKAB_LABELS = ("anomaly", "changepoint", "datetime")
 NAB_WINDOW = 10
 # NAB's probationary period: 15 % of a series, but never more than 15 % of 5,000 rows.
 _PROBATION, _LONG = 0.15, 5000
@@ -44,10 +46,10 @@ def read_skab(folder: Path, spec: SourceSpec) -> Rows:
     for name in SKAB_FOLDERS:
         for path in sorted((folder / name).glob("*.csv"), key=lambda path: (len(path.stem), path.stem)):
             table = read_csv(path, sep=";")
-            sensors = [column for column in table.columns if column not in ("datetime", "anomaly", "changepoint")]
-            if "anomaly" not in table.columns or not sensors:
+            sensors = [column for column in table.columns if column not in SKAB_LABELS]
+            if SKAB_LABELS[0] not in table.columns or not sensors:
                 raise UsageError(f"{path} is not a file of SKAB: it has no column 'anomaly', or no sensors.")
-            y = checked_labels(table["anomaly"].to_numpy(), len(table), f"'anomaly' in {path}")
+            y = checked_labels(table[SKAB_LABELS[0]].to_numpy(), len(table), f"'anomaly' in {path}")
             n_train = SKAB_TRAIN if spec.test_fraction is None else round((1 - spec.test_fraction) * len(y))
             found.append((sensors, _Series(name, path.stem, numbers(table, sensors, str(path)), y, n_train)))
     columns = found[0][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,12 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.concepts.rows import Mask, Rows
+
+# How a window of rows is labelled, by the name of the rule.
+_RULES: dict[str | float, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
+    "last": lambda windows: windows[:, -1],
+    "any": lambda windows: windows.max(axis=1) > 0,
+}
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,9 @@ class Windows:
         [[1, 0, 0], [1, 1, 0], [0, 0, 0]]
         """
         views = np.lib.stride_tricks.sliding_window_view(y, self.length)[:: self.stride]
-        if self.label == "last":
-            return np.ascontiguousarray(views[:, -1])
-        share = views.mean(axis=1)
-        made: NDArray[np.bool_] = share > 0 if self.label == "any" else share >= float(self.label)
-        return made.astype(np.int64)
+        rule = _RULES.get(self.label)
+        made = views.mean(axis=1) >= float(self.label) if rule is None else rule(views)
+        return np.ascontiguousarray(made.astype(np.int64))
 
 
 def lagged(x: NDArray[Any], window: int) -> NDArray[Any]:
