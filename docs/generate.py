@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from recollect.cli import COMMANDS, SUBCOMMANDS, build
 from recollect.metrics import Card, registry
-from recollect.metrics.card import ALIASES
+from recollect.metrics.registry import ALIASES
 
 DOCS = Path(__file__).parent
 BENCHMARKS = DOCS.parent / "benchmarks" / "results"

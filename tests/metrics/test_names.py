@@ -39,7 +39,7 @@ def test_a_name_of_several_definitions_lists_them(name):
 
 
 def test_no_alias_hides_an_id_and_each_leads_to_one():
-    from recollect.metrics.card import ALIASES
+    from recollect.metrics.registry import ALIASES
 
     assert not set(map(str.casefold, ALIASES)) & set(registry.all_ids())
     assert len({name.casefold() for name in ALIASES}) + 2 >= len(ALIASES)

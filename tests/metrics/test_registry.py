@@ -7,7 +7,7 @@ import pytest
 import recollect as rc
 from recollect.errors import UsageError
 from recollect.metrics import registry
-from recollect.metrics.card import ALIASES
+from recollect.metrics.registry import ALIASES
 
 CATALOGUE = {
     "acc": "average incremental continual_average learning pooled minimum worst_case",

@@ -8,8 +8,8 @@ import typer
 
 from recollect.cli import options, output
 from recollect.metrics import Card, registry
-from recollect.metrics.card import ALIASES
 from recollect.metrics.formula import readable
+from recollect.metrics.registry import ALIASES
 from recollect.text import Table
 
 

@@ -22,8 +22,8 @@ from recollect.metrics import (
     uraa,
     uraf,
 )
-from recollect.metrics.card import Card, Metric
 from recollect.metrics.dialects import Identified, dialects, identify
+from recollect.metrics.registry import Card, Metric
 from recollect.metrics.scoring import Outcome, Score, evaluate, evaluate_all, over_rows, score
 
 __all__ = [

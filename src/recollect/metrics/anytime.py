@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.matrix import Array
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.layout import counts_or_nan, running_sum
+from recollect.metrics.registry import metric
+from recollect.metrics.rows import counts_or_nan, running_sum
 from recollect.metrics.sweep import Sweep
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells, block_end, check_last
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep, Undefined
 
 _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none yet"

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.matrix import Array
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.layout import counts_or_nan, running_sum
+from recollect.metrics.registry import metric
+from recollect.metrics.rows import counts_or_nan, running_sum
 from recollect.metrics.sweep import Sweep, Undefined
 
 _NO_LATER = "forward transfer needs a task that was evaluated before it was learned: there is none yet"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep, Undefined
 
 _NONE = "no task is held out (learned_at='held out', --held-out NAMES)"

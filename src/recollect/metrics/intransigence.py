@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from recollect.matrix import Array
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep
 
 

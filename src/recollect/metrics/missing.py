@@ -12,7 +12,7 @@ from recollect.matrix import Array
 from recollect.metrics.sweep import Sweep
 
 if TYPE_CHECKING:
-    from recollect.metrics.card import Card
+    from recollect.metrics.registry import Card
 
 
 def missing_cells(card: Card, sweep: Sweep, r: int, runs: NDArray[np.intp]) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
-from recollect.metrics.layout import running_sum
+from recollect.metrics.registry import metric
+from recollect.metrics.rows import running_sum
 from recollect.metrics.sweep import Sweep
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from recollect.matrix import Array
 from recollect.metrics import acc
 from recollect.metrics import forgetting as _forgetting
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep
 
 _SOURCE = "Davari et al. 2022 (probing representation forgetting)"

@@ -6,9 +6,9 @@ from typing import Any
 
 from recollect.matrix import Array
 from recollect.metrics import forgetting, uraf
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
 from recollect.metrics.reference import reference_sweep, smallest_positive
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep
 
 

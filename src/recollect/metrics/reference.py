@@ -13,7 +13,7 @@ import numpy as np
 from recollect.errors import UsageError
 from recollect.inputs import as_numbers
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics.layout import runs_last
+from recollect.metrics.rows import runs_last
 from recollect.metrics.sweep import MissingInput, Sweep, Undefined
 
 REFERENCES = {

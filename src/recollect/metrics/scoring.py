@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import registry
-from recollect.metrics.card import Metric, spread
 from recollect.metrics.cells import Cells
 from recollect.metrics.missing import missing_cells
+from recollect.metrics.registry import Metric, spread
 from recollect.metrics.sweep import Sweep, Undefined
 
 

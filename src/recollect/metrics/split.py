@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
 from recollect.metrics.reference import guessing
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep, Undefined
 
 Labels = NDArray[Any]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics.layout import counts_or_nan, evaluated_rows, running_sum, runs_last
-from recollect.metrics.rows import Rows, Tasks
+from recollect.metrics.rows import Rows, Tasks, counts_or_nan, evaluated_rows, running_sum, runs_last
 
 
 class Undefined(NotComputable):

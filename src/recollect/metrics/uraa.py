@@ -8,9 +8,9 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics import acc
-from recollect.metrics.card import metric
 from recollect.metrics.cells import Cells
 from recollect.metrics.reference import reference_sweep, require_accuracies
+from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep, Undefined
 
 
