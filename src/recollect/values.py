@@ -72,3 +72,15 @@ def detached(value: Any) -> Any:
         return value
     tensor = value.detach().cpu()
     return (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people read them.
+
+    >>> duration(59.6), duration(3725)
+    ('1:00', '1:02:05')
+    """
+    whole = max(0, round(seconds or 0))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -19,6 +19,7 @@ COMMANDS = (
     "demo",
     "run",
     "tune",
+    "watch",
     "score",
     "dialects",
     "identify",

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from recollect.experiments.grid import Job
 from recollect.experiments.worker import Report
+from recollect.values import duration
 
 # Without a terminal a row is told at most so often a run, in seconds; ends are always told.
 _QUIET = 30.0
@@ -103,7 +104,7 @@ class Progress:
             self._done += 1
             self._samples_done += job.samples
             told = line.words() if report.kind == "finished" and line.accuracy is not None else report.message
-            ending = f"{report.kind} {job.name} ({self._done}/{self._total}) in {_clock(now - line.began)}"
+            ending = f"{report.kind} {job.name} ({self._done}/{self._total}) in {duration(now - line.began)}"
             self._say(f"{ending}{': ' + told if told else ''}{self._left_words(now)}")
 
     def _row(self, line: _Line, report: Report, now: float) -> None:
@@ -114,11 +115,11 @@ class Progress:
         if self._live is None and now - line.told >= _QUIET:
             line.told = now
             left = line.seconds_left(now)
-            self._say(f"  {line.job.name}: {line.words()}{f', {_clock(left)} left' if left else ''}")
+            self._say(f"  {line.job.name}: {line.words()}{f', {duration(left)} left' if left else ''}")
 
     def _left_words(self, now: float) -> str:
         left = self.seconds_left(now)
-        return f"; about {_clock(left)} left" if left and self._done < self._total else ""
+        return f"; about {duration(left)} left" if left and self._done < self._total else ""
 
     def seconds_left(self, now: float) -> float | None:
         """For the whole experiment, by its pace in samples so far."""
@@ -134,18 +135,6 @@ class Progress:
         for line in list(self._lines.values()):
             left = line.seconds_left(now)
             bar = ProgressBar(total=max(1, line.job.samples), completed=line.step, width=20)
-            table.add_row(line.job.name, bar, line.words(), f"{_clock(left)} left" if left is not None else "")
+            table.add_row(line.job.name, bar, line.words(), f"{duration(left)} left" if left is not None else "")
         table.add_row(f"{self._done}/{self._total} runs", "", "", self._left_words(now).removeprefix("; "))
         return table
-
-
-def _clock(seconds: float | None) -> str:
-    """Seconds as people read them.
-
-    >>> _clock(59.6), _clock(3725)
-    ('1:00', '1:02:05')
-    """
-    whole = max(0, round(seconds or 0))
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from recollect.errors import RecollectError
 from recollect.runs.files import refuse_special, writing
+from recollect.runs.reading import read_regular
 
 # Some cluster file systems have no locks at all; recording must still work there.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -80,6 +81,14 @@ class Lock:
         except FileNotFoundError:
             return False
         return os.path.samestat(there, os.fstat(handle))
+
+
+def owner_of(folder: Path | str) -> str:
+    """Who writes the run in a folder, `ID on HOST`; nothing if nobody does. The lock is not touched."""
+    try:
+        return read_regular(f"{folder}/.lock", most=300).decode("utf-8", "replace").strip()
+    except (OSError, RecollectError):
+        return ""
 
 
 def _owner(handle: int) -> str:

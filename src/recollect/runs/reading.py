@@ -160,8 +160,8 @@ def _read(path: str) -> bytes:
         raise UsageError(f"Could not read {path}: {error.strerror}. A run folder has a {HEADER}.") from None
 
 
-def read_regular(path: Path | str) -> bytes:
-    """The bytes of a regular file; a link, a pipe or a device in a run's folder is not followed."""
+def read_regular(path: Path | str, *, most: int = -1) -> bytes:
+    """The bytes of a regular file, or the last `most` of them; a link, a pipe or a device is not followed."""
     plain = f"{path} is not a plain file, and a run's folder holds nothing else. Remove it, or copy what it leads to."
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -172,7 +172,9 @@ def read_regular(path: Path | str) -> bytes:
     with open(handle, "rb") as file:
         if not S_ISREG(os.fstat(handle).st_mode):
             raise UsageError(plain)
-        return file.read()
+        if most >= 0:
+            file.seek(max(0, os.fstat(handle).st_size - most))
+        return file.read(most)
 
 
 def _damage(path: Path | str, line: int, reason: Exception) -> str:

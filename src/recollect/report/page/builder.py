@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _HERE = Path(__file__).parent
+STATIC = _HERE / "static"
 # In the order in which they use each other.
-_SCRIPTS = ("base", "chart", "curves", "heat", "split", "first", "forest", "table", "main")
+_SCRIPTS = ("dom", "base", "chart", "curves", "heat", "split", "first", "forest", "table", "main")
 
 
 def build_page(contents: Contents) -> str:
     """Make the page. It loads nothing, and its policy forbids the browser to load or run anything else."""
     from markupsafe import Markup
 
-    script = _script()
+    script = wrapped([STATIC / f"{name}.js" for name in _SCRIPTS])
     template = _environment().get_template("page.html")
     return template.render(
         page=contents,
@@ -42,9 +43,9 @@ def build_page(contents: Contents) -> str:
         **_what_is_there(contents),
         formulas={one.id: Markup(mathml(one.latex)) for one in contents.definitions},
         data=Markup(to_script(_for_script(contents))),
-        style=Markup((_HERE / "static" / "page.css").read_text(encoding="utf-8")),
+        style=Markup((STATIC / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),
-        script_hash=_digest(script),
+        script_hash=content_hash(script),
     )
 
 
@@ -87,12 +88,14 @@ def _what_is_there(contents: Contents) -> dict[str, bool]:
     }
 
 
-def _script() -> str:
-    parts = [(_HERE / "static" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS]
+def wrapped(files: Sequence[Path]) -> str:
+    """Script files as one script, in a scope of its own."""
+    parts = [file.read_text(encoding="utf-8") for file in files]
     return '\n(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();\n"
 
 
-def _digest(script: str) -> str:
+def content_hash(script: str) -> str:
+    """The name by which a policy allows this script and no other."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 

@@ -5,20 +5,6 @@ const shown = new Set(page.shown_first);
 const redraws = [];
 const COLOURS = 8, MISSING = 65535;
 
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function svg(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
 // A packed band in base64: 16-bit whole numbers, or 32-bit floats where the step is 0. Decoded once, when used.
 function band(packed) {
   if (!packed) return null;
@@ -41,12 +27,6 @@ function band(packed) {
     packed.ready = ready;
   }
   return packed.ready;
-}
-
-function format(value, digits = 3) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  const text = value.toFixed(digits);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
 function interval(low, high, digits = 3) {
