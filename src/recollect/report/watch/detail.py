@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from recollect.errors import RecollectError
-from recollect.foreign import visible
 from recollect.report.watch.looking import Seen
 from recollect.runs import Run
 from recollect.runs.reading import read_regular, read_run
+from recollect.text import visible
 
 # Files of a run's folder that tell what happened, the traceback of a failure first.
 _LOGS = (".log", ".txt", ".out", ".err")

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.foreign import visible
 from recollect.report.text import shown
 from recollect.report.watch.looking import RUNNING, STATES, Seen, Watcher
+from recollect.text import visible
 from recollect.values import duration
 
 if TYPE_CHECKING:
