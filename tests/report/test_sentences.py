@@ -21,8 +21,7 @@ from recollect.report.sentences import (
     who_is_ahead,
     who_is_learning,
 )
-from recollect.report.text import Name, Sentence
-from recollect.report.words import Words
+from recollect.report.words import Name, Sentence, Words
 from recollect.runs import Run, group
 from recollect.stats import Estimate, Plateau
 from tests.report.samples import make_groups, make_run

@@ -5,7 +5,7 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.stats import find_plateau
-from recollect.stats._bends import bends, locator
+from recollect.stats.plateau import bends, locator
 
 K = np.arange(40)
 RAMP = np.minimum(K, 24) / 24

@@ -13,8 +13,7 @@ from recollect.metrics import registry
 from recollect.report.comparison import PLATEAU_CURVE, Comparison, StreamComparison
 from recollect.report.comparison import compare as compare_groups
 from recollect.report.summary import number
-from recollect.report.text import interval, shown
-from recollect.report.words import focus_of, words_for
+from recollect.report.words import focus_of, interval, shown, words_for
 from recollect.stats import Lead, Plateau, Rival
 from recollect.text import Table
 

@@ -10,7 +10,7 @@ from recollect.cli import options, output
 from recollect.metrics import registry
 from recollect.metrics.formula import readable
 from recollect.report.summary import summarise
-from recollect.report.text import interval, shown
+from recollect.report.words import interval, shown
 from recollect.text import Table
 
 

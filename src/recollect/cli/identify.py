@@ -12,7 +12,7 @@ from recollect.errors import NotComputable
 from recollect.metrics import identify as find
 from recollect.metrics import registry
 from recollect.metrics.formula import readable
-from recollect.report.text import shown
+from recollect.report.words import shown
 from recollect.text import Table
 
 

@@ -10,7 +10,7 @@ import typer
 from recollect.cli import options, output
 from recollect.errors import NotComputable
 from recollect.report.item_flows import ItemFlow, flows_of
-from recollect.report.text import shown
+from recollect.report.words import shown
 from recollect.text import Table
 
 

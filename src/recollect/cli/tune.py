@@ -33,7 +33,7 @@ def tune(
     """
     from recollect.experiments.tuning import read_search, settings
     from recollect.experiments.tuning import tune as choose
-    from recollect.report.text import interval, shown
+    from recollect.report.words import interval, shown
     from recollect.text import Table
 
     if workers is not None and workers < 1:

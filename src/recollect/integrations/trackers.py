@@ -14,7 +14,7 @@ from recollect.metrics import registry
 from recollect.report.figures import make_figure
 from recollect.report.gather import gather
 from recollect.report.summary import Line, summarise
-from recollect.report.text import interval, shown
+from recollect.report.words import interval, shown
 from recollect.runs import Group
 from recollect.text import Table
 

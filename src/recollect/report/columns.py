@@ -1,4 +1,4 @@
-"""The columns of the table of learners: which definitions may stand in each, and which does at first."""
+"""The columns of the table of learners: which definitions may stand in each, which does at first, what is absent."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from recollect.metrics import registry
-from recollect.problems import Focus
-from recollect.report.results import Column, Refusal
+from recollect.problems import Focus, Problem
+from recollect.report.results import Column, Learner, Refusal
 from recollect.report.words import Words
 from recollect.stats import Estimate
 
@@ -116,3 +116,50 @@ def applicable(
 
 def _first(preferred: str, ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(ids, key=lambda id: id != preferred))
+
+
+NO_SPLIT = (
+    "it needs, for every task, the right answers among its own classes and among those of earlier tasks. Runs made with"
+    " `recollect run` on class-incremental streams carry them, and `Recorder` takes them from any loop"
+)
+
+
+def sort_out(
+    dropped: Sequence[Refusal], learners: Sequence[Learner], problem: Problem, words: Words
+) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
+    """Tell what does not apply to such a stream (the problem says why) from what its runs lack."""
+    not_shown, lacking = dict(problem.not_shown), [one for one in dropped if one.part not in _PARTS["split"]]
+    if not any(learner.parts for learner in learners):
+        lacking.append(Refusal("the split of forgetting", NO_SPLIT, part="split"))
+    left_out = []
+    for part, why in not_shown.items():
+        names = [one for one in _PARTS.get(part, (part,)) if one in {r.part for r in lacking} or part not in _PARTS]
+        if part == "errors" and any(learner.errors for learner in learners):
+            continue
+        if names:
+            what = _TITLES.get(part) or " and ".join(name.upper() for name in names)
+            left_out.append(Refusal(f"{what} {'are' if ' and ' in what else 'is'} not shown", why, part=part))
+        lacking = [one for one in lacking if one.part not in names]
+    return tuple(left_out), tuple(lacking)
+
+
+# The columns that a part of the page consists of, and what it is called.
+_PARTS = {"raa": ("raa", "raf"), "split": ("split", "within", "older", "newer")}
+_TITLES = {"split": "How forgetting comes about", "errors": "Where wrong answers go"}
+
+
+def gaps(learners: Sequence[Learner], columns: Sequence[Column]) -> tuple[Refusal, ...]:
+    """Values that a learner lacks in a column which others fill, a line per reason."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for column in columns:
+        for id in column.ids:
+            for learner in learners:
+                number = learner.numbers.get(id)
+                if number is not None and not number.is_known and number.reason:
+                    found.setdefault((id, str(number.reason)), {})[learner.label] = None
+    return tuple(Refusal(f"{id} of {', '.join(labels)}", why) for (id, why), labels in found.items())
+
+
+def without_score(missing: Mapping[str, str], words: Words) -> tuple[Refusal, ...]:
+    """A line for each task that has no score."""
+    return tuple(Refusal(f"{words.score} of the {words.task} {name}", why) for name, why in missing.items())

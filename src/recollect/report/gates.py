@@ -11,7 +11,7 @@ import numpy as np
 from recollect.metrics import Metric
 from recollect.report.provenance import seeds_text
 from recollect.report.summary import Line, number, summarise
-from recollect.report.text import interval, shown
+from recollect.report.words import interval, shown
 from recollect.runs import Group
 
 

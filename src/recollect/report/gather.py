@@ -14,15 +14,14 @@ from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import evaluate, registry
 from recollect.problems import problem_of
-from recollect.report.absent import gaps, sort_out, unscored, without_score
-from recollect.report.columns import applicable, cost_columns, metric_columns
+from recollect.report.columns import applicable, cost_columns, gaps, metric_columns, sort_out, without_score
 from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, Measured, measure
 from recollect.report.over_rows import row_names, row_numbers
 from recollect.report.provenance import of_group, run_refusals
 from recollect.report.results import Contents, Difference, Refusal, Stream
 from recollect.report.summary import labels_of, streams_of
-from recollect.report.words import Words, focus_of, words_for
+from recollect.report.words import Words, focus_of, unscored, words_for
 from recollect.runs import Group
 from recollect.stats import Ranks, estimate
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.matrix import Array, ScoreMatrix
-from recollect.report.text import interval, shown
-from recollect.report.words import Words, words_for
+from recollect.report.words import Words, interval, shown, words_for
 from recollect.runs import Group
 from recollect.stats import estimate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.report.comparison import Comparison, StreamComparison
-from recollect.report.text import shown
+from recollect.report.words import shown
 from recollect.stats import Estimate
 from recollect.text import Table
 

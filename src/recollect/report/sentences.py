@@ -12,8 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.report.results import UNKNOWN, Learner, Stream
-from recollect.report.text import Name, Sentence, excludes_zero, is_positive, listed, sentence, typeset, with_interval
-from recollect.report.words import Words, with_article
+from recollect.report.words import (
+    Name,
+    Sentence,
+    Words,
+    excludes_zero,
+    is_positive,
+    listed,
+    sentence,
+    typeset,
+    with_article,
+    with_interval,
+)
 from recollect.stats import Estimate, Lead, Plateau, Rival
 
 PARTS = {

@@ -14,9 +14,7 @@ from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate_all
 from recollect.problems import problem_of
-from recollect.report.absent import explain, unscored
-from recollect.report.text import interval, shown
-from recollect.report.words import Words, common_words, words_for
+from recollect.report.words import Words, common_words, explain, interval, shown, unscored, words_for
 from recollect.runs import Group, Run
 from recollect.stats import Estimate, estimate
 from recollect.text import Table

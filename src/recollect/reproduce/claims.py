@@ -17,7 +17,7 @@ import numpy as np
 from recollect.matrix import Array
 from recollect.metrics import score
 from recollect.report.summary import labels_of
-from recollect.report.text import interval, shown
+from recollect.report.words import interval, shown
 from recollect.reproduce.coefficients import from_definitions
 from recollect.runs import Group, at_common_rows
 from recollect.stats import Estimate, Plateau, estimate, find_plateau

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.report.figures import make_figure
-from recollect.report.text import with_interval
+from recollect.report.words import with_interval
 from recollect.reproduce import claims, coefficients, experiment, figures, tables, toy
 from recollect.reproduce.claims import Check
 from recollect.runs.files import write_atomic

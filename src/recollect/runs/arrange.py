@@ -30,11 +30,6 @@ class Choices:
     subtasks: bool = False
     different_conditions: bool = False
 
-    @property
-    def about_rows(self) -> bool:
-        """Whether anything is said of rows and columns that concerns every kind of run."""
-        return bool(self.base or self.held_out or self.trained or self.order)
-
 
 def arrange(
     run: Run,

@@ -128,7 +128,7 @@ def load_all(
             found = [replace(run, higher_is_better=False) for run in found]
         runs += chosen_run(_with_doubts(found, place, rows), place, run)
     runs = named(runs, name) if runs else runs
-    if asked.about_rows:
+    if asked.base or asked.held_out or asked.trained or asked.order:
         runs = [arrange_any(run, asked) for run in runs]
     if versions:
         runs += _runs_of_versions(versions, asked)

@@ -16,8 +16,7 @@ from recollect.report.page.formulas import mathml
 from recollect.report.page.pack import to_script
 from recollect.report.results import Column, Contents, Learner, Pairs, Stream
 from recollect.report.sentences import answers
-from recollect.report.text import Name, typeset
-from recollect.report.words import curve_titles, with_article
+from recollect.report.words import Name, curve_titles, typeset, with_article
 from recollect.stats import Estimate
 
 if TYPE_CHECKING:
