@@ -40,6 +40,7 @@ _EXTRAS = {
     "pydantic": "run",
     "ray": "ray",
     "sklearn": "sklearn",
+    "submitit": "slurm",
     "tensorboard": "tensorboard",
     "torch": "torch",
     "torch_geometric": "graphs",

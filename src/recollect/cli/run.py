@@ -25,6 +25,15 @@ def run(
             " folders: auto, HOST:PORT, ray://HOST:PORT.",
         ),
     ] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option(
+            "--slurm",
+            metavar="OPTIONS",
+            help="Run as one array job of Slurm, with options of sbatch: time=240,partition=short,mem=8GB (time in"
+            " minutes); or local: the same way on this machine. --workers is how many at a time.",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Folder with the data sets; else RECOLLECT_DATA, else the cache."),
@@ -57,9 +66,10 @@ def run(
         typer.echo(look(asked, out, data, anew=anew))
         return
     try:
-        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray, anew=anew)
+        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray, slurm=slurm, anew=anew)
     except KeyboardInterrupt:
-        typer.echo("interrupted; the same command goes on from the last finished rows", err=True)
+        stays = "" if slurm in (None, "local") else "; jobs that Slurm has stay in its queue (scancel ends them)"
+        typer.echo(f"interrupted; the same command goes on from the last finished rows{stays}", err=True)
         raise typer.Exit(130) from None
     done = len(outcome.jobs) - len(outcome.failures)
     before = f" ({len(outcome.skipped)} before)" if outcome.skipped else ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,12 @@ def grid(
     if twice is not None:
         raise UsageError(f"Two runs would have the folder {twice}. Give learners or streams other labels.")
     return jobs
+
+
+def absolute(job: Job) -> Job:
+    """The job as a process with another working folder needs it."""
+    data = None if job.data is None else Path(os.path.abspath(job.data))
+    return replace(job, folder=Path(os.path.abspath(job.folder)), data=data)
 
 
 def build_stream(name: str, options: Mapping[str, Any], seed: int, data: Path | None) -> Stream:

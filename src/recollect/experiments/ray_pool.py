@@ -12,15 +12,13 @@ import threading
 import time
 import traceback
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
 from recollect.errors import MissingExtra, RecollectError, UsageError
 from recollect.experiments.agreement import is_finished
-from recollect.experiments.grid import Job
+from recollect.experiments.grid import Job, absolute
 from recollect.experiments.pool import cores, environment
 from recollect.experiments.team import WORKERS_ENVIRONMENT, Team, Worker
 from recollect.experiments.worker import Report, run_job
@@ -107,7 +105,7 @@ class _RayWorker(Worker):
         self.cause = ""
 
     def give(self, job: Job) -> None:
-        self.telling = self.actor.begin.remote(_absolute(job))
+        self.telling = self.actor.begin.remote(absolute(job))
 
     def awaited(self) -> Any:
         if self.telling is None:
@@ -170,12 +168,6 @@ class _RayTeam(Team[_RayWorker]):
                 f"its worker on Ray has not begun; the cluster has {machines} machines with {_cpus(self.ray)} CPUs,"
                 f" {free} of them free, and {len(busy) - len(pending)} workers are at work",
             )
-
-
-def _absolute(job: Job) -> Job:
-    """The job as a process with another working folder needs it."""
-    data = None if job.data is None else Path(os.path.abspath(job.data))
-    return replace(job, folder=Path(os.path.abspath(job.folder)), data=data)
 
 
 def _refuse_unshared(job: Job, *, finished: bool) -> None:

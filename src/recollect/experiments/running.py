@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from recollect.errors import UsageError
 from recollect.experiments.agreement import is_finished, move_away, refuse_changed
 from recollect.experiments.file import Experiment
 from recollect.experiments.grid import Job, Streams, grid
 from recollect.experiments.pool import LocalWorker, cores, probed, run_jobs
 from recollect.experiments.progress import Progress
 from recollect.experiments.ray_pool import run_jobs_on_ray
-from recollect.experiments.worker import ERROR
+from recollect.experiments.slurm_pool import refuse_slurm, run_jobs_on_slurm
+from recollect.experiments.worker import ERROR, Report
 from recollect.runs.store import CHECKPOINT
 
 
@@ -46,17 +48,23 @@ def run_experiment(
     data: Path | str | None = None,
     workers: int | None = None,
     ray: str | None = None,
+    slurm: str | None = None,
     live: bool | None = None,
     anew: bool = False,
 ) -> Outcome:
     """Run or resume an experiment on local worker processes (as many as there are cores), or on Ray.
 
     `ray` is "local" (a Ray started for this experiment and stopped with it) or the address of a cluster whose
-    machines share `out`: "auto", "HOST:PORT", "ray://HOST:PORT". Where a run is made changes nothing in it.
+    machines share `out`: "auto", "HOST:PORT", "ray://HOST:PORT". `slurm` holds options of sbatch, "time=240,..."
+    (or is "local"): the runs are one array job of a cluster that shares `out`. Where a run is made changes nothing.
     Before anything starts, the data are found and every run folder that exists is compared with the
     experiment; one that holds another run (other options, data or code) is a UsageError, and nothing is touched.
     `anew` starts every run over; what was there is moved to the folder `.before` beside it.
     """
+    if ray is not None and slurm is not None:
+        raise UsageError("An experiment runs on Ray or on Slurm, not on both: give --ray or --slurm.")
+    if slurm is not None:
+        refuse_slurm(slurm)
     jobs = checked(experiment, out, data, anew=anew)
     skipped = [] if anew else [job for job in jobs if is_finished(job)]
     names = {job.name for job in skipped}
@@ -69,11 +77,15 @@ def run_experiment(
         for left in job.folder.glob(f"{CHECKPOINT}.*"):  # by a kill after the last header
             left.unlink(missing_ok=True)
     failures: list[Failure] = []
-    if ray is None:
-        reports = run_jobs(todo, cores() if workers is None else workers, first=first)
-    else:
+    reports: Iterator[tuple[Job, Report]]
+    if slurm is not None:
+        dismiss(first)
+        reports = run_jobs_on_slurm(todo, slurm, workers)
+    elif ray is not None:
         dismiss(first)
         reports = run_jobs_on_ray(todo, ray, workers)
+    else:
+        reports = run_jobs(todo, cores() if workers is None else workers, first=first)
     with Progress(todo, live=live) as progress:
         for job, report in reports:
             progress.hear(job, report)
