@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recollect.report.text import shown
 from recollect.report.watch.looking import RUNNING, STATES, Seen, Watcher
+from recollect.report.words import shown
 from recollect.text import visible
 from recollect.values import duration
 
