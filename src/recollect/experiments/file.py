@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StrictFloat,
     StrictInt,
     StrictStr,
     ValidationError,
@@ -60,13 +61,16 @@ class StreamEntry(Model):
 class PlanEntry(Model):
     """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples of each task.
 
-    `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples.
+    `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples. `online`:
+    every batch is scored before it is learned, in a window of so many samples; `fading` as `Plan` has it.
     """
 
     columns: Literal["all", "seen"] = "all"
     rows: StrictInt | list[StrictInt] | None = None
     every: Whole | None = None
     subsample: Whole | None = None
+    online: Annotated[StrictInt, Field(ge=2)] | None = None
+    fading: Annotated[StrictFloat, Field(gt=0, lt=1)] | None = None
 
     @field_validator("rows", mode="before")
     @classmethod
@@ -75,6 +79,12 @@ class PlanEntry(Model):
         if given is None or many or some:
             return given
         raise ValueError(f"how many evaluations (at least 1), or a list of tasks from 0, such as [4, 9]; got {given!r}")
+
+    @model_validator(mode="after")
+    def _fades(self) -> PlanEntry:
+        if self.fading is not None and self.online is None:
+            raise ValueError(f"fading belongs to online, which is not given; got fading = {self.fading}")
+        return self
 
 
 class LearnerEntry(Model):

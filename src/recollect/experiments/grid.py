@@ -14,7 +14,7 @@ from recollect.errors import UsageError
 from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, StreamEntry
 from recollect.problems import problem_of
 from recollect.protocol import spread
-from recollect.protocol.loop import exam_of
+from recollect.protocol.loop import exam_of, tracker_of
 from recollect.runs.files import folder_name
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
@@ -152,7 +152,7 @@ def _job(
 
     problem = problem_of(stream.problem)
     plan = _plan(learner.plan or experiment.plan, learner, stream.n_sections)
-    _refuse_misfits(experiment, learner, stream)
+    _refuse_misfits(experiment, learner, stream, plan)
     return Job(
         experiment=experiment.name,
         learner=learner.name,
@@ -178,12 +178,12 @@ def _job(
     )
 
 
-def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Stream) -> None:
+def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Stream, plan: Plan) -> None:
     """Find a target or a learner that is not for this kind of stream now, not when its turn comes."""
     from recollect.learners import LEARNERS
     from recollect.learners.registry import refuse_misfit
 
-    exam_of(stream, experiment.target)
+    tracker_of(exam_of(stream, experiment.target), plan)
     if learner.name in LEARNERS:
         refuse_misfit(
             LEARNERS[learner.name],
@@ -202,8 +202,10 @@ def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
         raise UsageError(f"plan.rows names the task {planned[-1]}; the stream has tasks 0 to {sections - 1}.")
     card = LEARNERS.get(learner.name)
     if card is not None and card.evaluated == "end":
-        return Plan(rows=(sections - 1,), columns=entry.columns, subsample=entry.subsample)
-    return Plan(rows=planned, columns=entry.columns, every=entry.every, subsample=entry.subsample)
+        planned, every = (sections - 1,), None
+    else:
+        every = entry.every
+    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading)
 
 
 def _test_samples(stream: Stream, plan: Plan) -> int:

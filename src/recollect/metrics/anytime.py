@@ -112,13 +112,13 @@ def windowed_plasticity(s: Sweep, window: int = 10) -> Array:
     better="higher",
     kind="level",
     bounds=(0, 1),
-    undefined="no samples had been seen yet",
+    undefined="no samples had been scored before they were learned",
 )
 def online(s: Sweep) -> Array:
     """Test-then-train score over the stream: every sample is answered before it is learned from.
 
     ``o_s`` is the score over the samples between two rows; rows weigh as the samples that led to them, or alike
-    where `steps` are not known.
+    where `steps` are not known. Rows without a score (samples of one class have no ROC-AUC) are left out.
 
     >>> online([[.2, 0], [.8, .9]], online=[.4, .6], steps=[30, 40])
     0.45
@@ -149,7 +149,10 @@ def _over_samples(s: Sweep, name: str) -> Array:
     """Mean over rows of a value between rows, weighed by the samples that led to each where they are known."""
     rows = s.need(name)[s.row_index]
     steps = s.need("steps") if s.matrix.steps is not None else np.arange(1.0, len(rows) + 1)
-    area: Array = running_sum(rows * np.diff(steps, prepend=0.0)[:, None])[s.ends] / counts_or_nan(steps[s.ends])
+    known = np.isfinite(rows)
+    weights = np.where(known, np.diff(steps, prepend=0.0)[:, None], 0.0)
+    total = running_sum(weights)[s.ends]
+    area: Array = running_sum(np.where(known, rows, 0.0) * weights)[s.ends] / np.where(total > 0, total, np.nan)
     return area
 
 

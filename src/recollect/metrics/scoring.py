@@ -157,6 +157,14 @@ _ON_OWN_ROWS = (
 
 def _left_out(metric: Metric, sweep: Sweep) -> tuple[str, ...]:
     """Say over how many tasks or rows a value is, where some tasks have no row of their own."""
+    between = [
+        value
+        for name in ("online", "near_future")
+        if name in metric.card.needs and (value := getattr(sweep.matrix, name)) is not None
+    ]
+    if between and np.isnan(between[0]).any():
+        there = int(np.isfinite(between[0]).any(tuple(range(between[0].ndim - 1))).sum())
+        return (f"over {there} of {between[0].shape[-1]} rows: the samples of the others have no score",)
     if (sweep.own >= 0).all() or metric.card.reads is Cells.HELD_OUT:
         return ()
     if metric.card.reads not in _ON_OWN_ROWS:

@@ -286,6 +286,8 @@ class Sweep:
     def mean_over_own(self, values: Array) -> Array:
         """Mean of a (T, N) quantity over the tasks whose own row is row r or an earlier one."""
         tasks = np.flatnonzero(self.own >= 0)
+        if not len(tasks):
+            return np.full((self.P, self.N), np.nan)
         upto = np.searchsorted(self.own[tasks], np.arange(self.P), "right")
         mean: Array = running_sum(values[tasks])[upto - 1] / counts_or_nan(upto)
         return mean

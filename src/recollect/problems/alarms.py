@@ -1,4 +1,4 @@
-"""Scores of alarms: functions of labels (1: an anomaly) and of what was flagged."""
+"""Scores of alarms: functions of labels (1: an anomaly) and of what was flagged; samples may have weights."""
 
 from __future__ import annotations
 
@@ -8,43 +8,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bits = NDArray[np.bool_]
+Weights = NDArray[np.float64] | None
 
 
-def f1(labels: NDArray[Any], alarms: Bits) -> float:
+def f1(labels: NDArray[Any], alarms: Bits, weights: Weights = None) -> float:
     """Twice the alarms that are right, over alarms and anomalies.
 
     >>> f1(np.array([0, 0, 1, 1]), np.array([False, True, True, True]))
     0.8
     """
-    return float(2 * _right(labels, alarms) / (labels.sum() + alarms.sum()))
+    anomalous = labels == 1
+    total = _count(anomalous, weights) + _count(alarms, weights)
+    return 2 * _count(anomalous & alarms, weights) / total
 
 
-def precision(labels: NDArray[Any], alarms: Bits) -> float:
+def precision(labels: NDArray[Any], alarms: Bits, weights: Weights = None) -> float:
     """The part of the alarms that are right; NaN where there is none.
 
     >>> precision(np.array([0, 0, 1, 1]), np.array([False, True, True, True])).__round__(4)
     0.6667
     """
-    raised = int(alarms.sum())
-    return _right(labels, alarms) / raised if raised else float("nan")
+    raised = _count(alarms, weights)
+    return _count((labels == 1) & alarms, weights) / raised if raised else float("nan")
 
 
-def recall(labels: NDArray[Any], alarms: Bits) -> float:
+def recall(labels: NDArray[Any], alarms: Bits, weights: Weights = None) -> float:
     """The part of the anomalies that are flagged.
 
     >>> recall(np.array([0, 0, 1, 1]), np.array([False, True, True, False]))
     0.5
     """
-    return _right(labels, alarms) / int(labels.sum())
+    return _count((labels == 1) & alarms, weights) / _count(labels == 1, weights)
 
 
-def false_alarm_rate(labels: NDArray[Any], alarms: Bits) -> float:
+def false_alarm_rate(labels: NDArray[Any], alarms: Bits, weights: Weights = None) -> float:
     """The part of the normal samples that are flagged.
 
     >>> false_alarm_rate(np.array([0, 0, 1, 1]), np.array([False, True, True, False]))
     0.5
     """
-    return float(alarms[labels == 0].mean())
+    return _count((labels == 0) & alarms, weights) / _count(labels == 0, weights)
 
 
 def f1_point_adjusted(labels: NDArray[Any], alarms: Bits) -> float:
@@ -59,5 +62,6 @@ def f1_point_adjusted(labels: NDArray[Any], alarms: Bits) -> float:
     return f1(labels, alarms | (anomalous & np.isin(stretch, found)))
 
 
-def _right(labels: NDArray[Any], alarms: Bits) -> int:
-    return int(np.count_nonzero(labels.astype(bool) & alarms))
+def _count(those: Bits, weights: Weights) -> float:
+    """How many samples these are, or what they weigh."""
+    return float(np.count_nonzero(those) if weights is None else weights[those].sum())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from recollect.errors import UsageError
 from recollect.nearest import nearest
 from recollect.problems.targets import Target, target_of
-from recollect.runs.run import Plan, Row, Run
+from recollect.runs.run import Online, Plan, Row, Run
 
 if TYPE_CHECKING:
     from recollect.streams.stream import Stream
@@ -46,6 +46,30 @@ class Flags(Protocol):
 
     def flagged(self, scores: Any, task: Any = None) -> Any:
         """For each score whether it is an alarm."""
+
+
+class Tracker(Protocol):
+    """Scores samples before they are learned from, and keeps what scores over time need."""
+
+    def see(self, learner: Any, batch: Any) -> None:
+        """Score a batch that the learner is about to learn."""
+
+    def taken(self) -> Online:
+        """The scores since this was asked last."""
+
+    def state(self) -> dict[str, Any]:
+        """What the scores to come depend on."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become the one whose state this is."""
+
+
+@runtime_checkable
+class Tracks(Protocol):
+    """An examiner that can score samples before they are learned from."""
+
+    def tracker(self, plan: Plan) -> Tracker:
+        """Who scores them, as the plan says; UsageError where the stream gives nothing to score."""
 
 
 class Examiner(Protocol):

@@ -23,9 +23,16 @@ DETECTION = Problem(
     tasks="concepts",
     scenarios=("concept-aware", "concept-incremental", "concept-agnostic"),
     targets=(
-        Target("roc_auc", "ROC-AUC", Ranking.roc_auc, takes="ranking", unit="fraction"),
-        Target("average_precision", "average precision", Ranking.average_precision, takes="ranking", unit="fraction"),
-        Target("f1", "F1", alarms.f1, takes="alarms", unit="fraction"),
+        Target("roc_auc", "ROC-AUC", Ranking.roc_auc, takes="ranking", unit="fraction", weighted=True),
+        Target(
+            "average_precision",
+            "average precision",
+            Ranking.average_precision,
+            takes="ranking",
+            unit="fraction",
+            weighted=True,
+        ),
+        Target("f1", "F1", alarms.f1, takes="alarms", unit="fraction", weighted=True),
         Target(
             "precision",
             "precision of alarms",
@@ -33,8 +40,9 @@ DETECTION = Problem(
             takes="alarms",
             unit="fraction",
             undefined="it raises no alarm",
+            weighted=True,
         ),
-        Target("recall", "recall of alarms", alarms.recall, takes="alarms", unit="fraction"),
+        Target("recall", "recall of alarms", alarms.recall, takes="alarms", unit="fraction", weighted=True),
         Target(
             "false_alarm_rate",
             "false-alarm rate",
@@ -42,6 +50,7 @@ DETECTION = Problem(
             takes="alarms",
             unit="fraction",
             higher_is_better=False,
+            weighted=True,
         ),
         Target(
             "best_f1",
@@ -62,7 +71,7 @@ DETECTION = Problem(
             warning="one alarm in a run of anomalies counts for the whole run, so that random alarms score high",
         ),
     ),
-    examiner="recollect.problems.scoring:Scoring",
+    examiner="recollect.problems.online:Watching",
     per_class=False,
     focus=Focus(
         headline="acc.continual_average",

@@ -36,6 +36,8 @@ class Answer:
     scores: NDArray[np.float64] | None
     alarms: NDArray[np.bool_] | None
     reason: str | None = None
+    weights: NDArray[np.float64] | None = None
+    where: str = "its test set holds"
 
     def value(self, target: Target) -> tuple[float, str | None]:
         """The target's value, or NaN with the reason."""
@@ -43,7 +45,9 @@ class Answer:
             return math.nan, self.reason
         if len(np.unique(self.labels)) < 2:
             what = "anomalies" if self.labels.any() else "normal samples"
-            return math.nan, f"its test set holds {what} only"
+            return math.nan, f"{self.where} {what} only"
+        if self.weights is not None and not target.weighted:
+            return math.nan, f"{target.label} takes no weights of samples"
         if self.alarms is None and target.takes in ("alarms", "both"):
             return math.nan, _NO_ALARMS
         return target(*self._given(target.takes))
@@ -51,12 +55,12 @@ class Answer:
     @cached_property
     def _ranking(self) -> Ranking:
         assert self.scores is not None
-        return Ranking(self.labels, self.scores)
+        return Ranking(self.labels, self.scores, self.weights)
 
     def _given(self, takes: str) -> tuple[Any, ...]:
         """What a target takes."""
         given: dict[str, tuple[Any, ...]] = {
-            "alarms": (self.labels, self.alarms),
+            "alarms": (self.labels, self.alarms, *(() if self.weights is None else (self.weights,))),
             "both": (self.labels, self.scores, self.alarms),
         }
         return (self._ranking,) if takes == "ranking" else given.get(takes, (self.labels, self.scores))
@@ -81,7 +85,7 @@ class Scoring:
             return replace(row, reason="nothing can be seen yet")
         if all(answer.reason == _NOT_LEARNED for answer in answers):
             return replace(row, reason="the learner has learned nothing yet")
-        values = {target.name: self._values(target, answers) for target in (self.target, *self._others)}
+        values = {target.name: self._values(target, answers) for target in self.targets}
         return replace(
             row,
             scores={name: scores for name, (scores, _) in values.items()},
@@ -89,11 +93,12 @@ class Scoring:
         )
 
     @cached_property
-    def _others(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[Target, ...]:
+        """The target that learners are scored by, and those that are recorded beside it."""
         from recollect.problems import problem_of
 
-        targets = problem_of(self.stream.problem).targets
-        return tuple(other for other in targets if other.beside and other.name != self.target.name)
+        known = problem_of(self.stream.problem).targets
+        return self.target, *(other for other in known if other.beside and other.name != self.target.name)
 
     def _values(self, target: Target, answers: list[Answer]) -> tuple[tuple[float | None, ...], dict[str, str]]:
         values: list[float | None] = []
@@ -108,18 +113,38 @@ class Scoring:
     def _ask(self, learner: Answers, task: int, subsample: int | None) -> Answer:
         x, labels = self.stream.test_of(task, subsample)
         given = np.full(len(x), task) if self.stream.gives_task else None
-        scores = np.asarray(learner.score(x, given), np.float64)
-        if scores.shape != (len(x),):
-            raise UsageError(
-                f"A learner's score(x) gives one number per sample, here {len(x)}; got the shape {scores.shape}."
-            )
+        scores = scores_of(learner, x, given)
         unknown = int(np.count_nonzero(~np.isfinite(scores)))
         if unknown:
             if np.isnan(scores).all() and not has_broken_weights(learner):
                 return self.answer(labels, None, None, _NOT_LEARNED)
             return self.answer(labels, None, None, _diverged(unknown, len(x)))
-        alarms = np.asarray(learner.flagged(scores, given), bool) if isinstance(learner, Flags) else None
-        return self.answer(labels, scores, alarms)
+        return self.answer(labels, scores, alarms_of(learner, scores, given))
+
+
+def scores_of(learner: Answers, x: Any, task: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """The learner's scores of samples, one number each."""
+    scores = np.asarray(learner.score(x, task), np.float64)
+    if scores.shape != (len(x),):
+        raise UsageError(
+            f"A learner's score(x) gives one number per sample, here {len(x)}; got the shape {scores.shape}."
+        )
+    return scores
+
+
+def alarms_of(
+    learner: Answers, scores: NDArray[np.float64], task: NDArray[np.int64] | None
+) -> NDArray[np.bool_] | None:
+    """Which scores are alarms, if the learner says so."""
+    if not isinstance(learner, Flags):
+        return None
+    alarms = np.asarray(learner.flagged(scores, task))
+    if alarms.shape != scores.shape:
+        raise UsageError(
+            f"A learner's flagged(scores) says of each of {len(scores)} scores whether it is an alarm; got the shape"
+            f" {alarms.shape}."
+        )
+    return alarms.astype(bool)
 
 
 def _diverged(unknown: int, n: int) -> str:

@@ -24,6 +24,7 @@ class Target:
 
     `function` takes the true answers and what the learner gave (`takes`: its scores, its alarms, its values, or both
     scores and alarms; "ranking": the sorted scores with their labels alone); it is None where the examiner counts.
+    `weighted`: it takes the weights of the samples as a further argument, or ranks samples with them.
     `unit` is "fraction" for values between 0 and 1, else "raw". `beside`: recorded where another is asked for too.
     `warning` is what a reader of its values must know.
     """
@@ -37,6 +38,7 @@ class Target:
     beside: bool = True
     undefined: str = ""
     warning: str = ""
+    weighted: bool = False
 
     def __call__(self, *given: Any) -> tuple[float, str | None]:
         """The value, or NaN with the reason."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.learners.abilities import LEARNS, Sees, Settles, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
+from recollect.problems.base import Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row, Task
@@ -62,7 +63,8 @@ def iter_protocol(
     """
     check_learner(learner, LEARNS, is_asked=examiner is None)
     plan, exam = fitting(plan, stream), exam_of(stream, target, examiner)
-    for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter()):
+    tracker = tracker_of(exam, plan)
+    for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter(), tracker):
         yield row
 
 
@@ -89,6 +91,18 @@ def exam_of(stream: Stream, target: Target | str | None = None, examiner: Given 
     tasks = tuple(Task(task.name, classes=task.original) for task in stream.tasks)
     asked = replace(given.target, function=given.function)  # whose code is a part of the run's identity
     return Exam(Asking(given, stream), GIVEN.name, asked, given.targets[1:], tasks)
+
+
+def tracker_of(exam: Exam, plan: Plan) -> Tracker | None:
+    """Who scores samples before they are learned, if the plan wants that."""
+    if plan.online is None:
+        return None
+    if not isinstance(exam.examiner, Tracks):
+        raise UsageError(
+            f"The plan's online scores samples before they are learned, and that is not measured for {exam.problem}."
+            " Leave it out; `every` evaluates inside tasks."
+        )
+    return exam.examiner.tracker(plan)
 
 
 def spread(rows: int, sections: int) -> tuple[int, ...]:
@@ -135,6 +149,7 @@ def walk(
     place: Place | None,
     test_batch: int | None,
     meter: Meter,
+    tracker: Tracker | None = None,
 ) -> Iterator[tuple[Row, Place]]:
     """The loop itself: each row with the place to go on from after it."""
     settles = learner if isinstance(learner, Settles) else None
@@ -154,6 +169,8 @@ def walk(
         meter.start("evaluate")
         show(place.section if visited else place.section + 1, training=False)
         made = examiner.row(learner, Moment(after, current, step, task_end), plan, test_batch)
+        if tracker is not None and step:
+            made = replace(made, online=tracker.taken())
         meter.stop()
         return made
 
@@ -166,6 +183,11 @@ def walk(
     for batch in stream.batches(seed, start=place.batch):
         if place.section >= last:
             break
+        if tracker is not None:
+            if settles is not None:
+                settles.settle()
+            with meter.aside("online"):
+                tracker.see(learner, batch)
         learner.learn(batch)
         ends = batch.ends
         if ends is not None:

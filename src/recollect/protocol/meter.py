@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
@@ -29,21 +30,33 @@ class Meter:
         self.totals: dict[str, float] = dict(totals or {})
         self._phase: str | None = None
         self._began = (0.0, 0.0)
+        self._lent = [0.0, 0.0]
 
     def start(self, phase: str) -> None:
         """Begin a phase; the one before ends."""
         self.stop()
         self._phase = phase
         reset_peak()
-        self._began = _of_process()
+        self._began, self._lent = _of_process(), [0.0, 0.0]
+
+    @contextmanager
+    def aside(self, phase: str) -> Iterator[None]:
+        """Count what is done here as another phase, not as the one that is under way; it has no peak of its own."""
+        began = _of_process()
+        yield
+        for place, kind in enumerate(("seconds", "cpu_seconds")):
+            spent = _of_process()[place] - began[place]
+            self._lent[place] += spent
+            self._add(f"{phase}_{kind}", spent)
 
     def stop(self) -> None:
         """End the phase that is under way, if any."""
         if self._phase is None:
             return
         phase, self._phase = self._phase, None
-        for kind, now, began in zip(("seconds", "cpu_seconds"), _of_process(), self._began, strict=True):
-            self._add(f"{phase}_{kind}", now - began)
+        parts = zip(("seconds", "cpu_seconds"), _of_process(), self._began, self._lent, strict=True)
+        for kind, now, began, lent in parts:
+            self._add(f"{phase}_{kind}", now - began - lent)
         peak = f"{phase}_peak_bytes"
         self.totals[peak] = max(self.totals.get(peak, 0), peak_bytes())
 

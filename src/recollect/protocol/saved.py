@@ -16,7 +16,7 @@ from recollect.learners.registry import role_of
 from recollect.problems.given import Function, Given
 from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
-from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, walk
+from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, tracker_of, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
 from recollect.runs.identity import Identity
@@ -28,6 +28,7 @@ from recollect.runs.timeline import learned_after
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
     from recollect.problems import Target
+    from recollect.problems.base import Tracker
     from recollect.streams.stream import Stream
 
 _PACKAGES = ("recollect", "numpy", "scipy", "torch", "scikit-learn")
@@ -85,15 +86,16 @@ def iter_run(
         identity=identity or identity_of(learner, stream, exam.target),
         planned_seeds=planned_seeds,
     )
-    plan = run.plan
+    plan, tracker = run.plan, tracker_of(exam, run.plan)
     with RunFolder.open(folder, run) as saved:
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
-        start, totals = _resume(saved, learner, lambda: made_for(learner, stream, seed))
+        start, totals = _resume(saved, learner, tracker, lambda: made_for(learner, stream, seed))
         meter = Meter(totals)
         try:
-            for row, place in walk(learner, stream, exam.examiner, derive(seed).stream, plan, start, test_batch, meter):
+            order = derive(seed).stream
+            for row, place in walk(learner, stream, exam.examiner, order, plan, start, test_batch, meter, tracker):
                 meter.start("save")
                 state = learner.state()
                 signed = replace(row, state=checkpoint.digest(state))
@@ -103,6 +105,7 @@ def iter_run(
                     "batch": place.batch,
                     "section": place.section,
                     "state": state,
+                    **({} if tracker is None else {"online": tracker.state()}),
                 }
                 saved.write_checkpoint(checkpoint.encode({**content, "totals": meter.totals}))
                 meter.stop()
@@ -159,6 +162,7 @@ def describe(
         seeds=derive(seed),
         plan=plan,
         learned_at=_learned_at(stream, plan),
+        visits=() if plan.online is None else stream.starts,
         metric=exam.target.name,
         unit=exam.target.unit,
         higher_is_better=exam.target.higher_is_better,
@@ -179,7 +183,7 @@ def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
 
 
 def _resume(
-    saved: RunFolder, learner: Learner, facts: Callable[[], Mapping[str, Any]]
+    saved: RunFolder, learner: Learner, tracker: Tracker | None, facts: Callable[[], Mapping[str, Any]]
 ) -> tuple[Place | None, dict[str, float]]:
     """Bring the folder and the learner to the last checkpoint; None is the beginning."""
     data = saved.read_checkpoint()
@@ -190,6 +194,8 @@ def _resume(
         content = checkpoint.decode(data)
         place = Place(content["batch"], content["section"])
         rows, state, totals = content["rows"], content["state"], content["totals"]
+        if tracker is not None:
+            tracker.restore(content["online"])
     except (UsageError, KeyError, TypeError) as error:
         raise UsageError(
             f"The checkpoint in {saved.path} is damaged ({error}). Remove it, and the run starts from its first row."

@@ -17,6 +17,7 @@ from recollect.problems import problem_of
 from recollect.report.columns import applicable, cost_columns, gaps, metric_columns, sort_out, without_score
 from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, Measured, measure
+from recollect.report.online import watched
 from recollect.report.over_rows import row_names, row_numbers
 from recollect.report.provenance import of_group, run_refusals
 from recollect.report.results import Contents, Difference, Refusal, Stream
@@ -106,6 +107,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
         masked=tuple(one.learner.label for one in measured if _is_masked(one.group.matrix)),
+        watched=watched(groups, labels),
     )
     return replace(made, differences=_differences(measured, made))
 

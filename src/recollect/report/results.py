@@ -63,6 +63,23 @@ class Learner:
         return self.role == "contestant"
 
 
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """Scores before learning over time: by learner the curves of the sliding window and of the fading one.
+
+    `steps` are the samples presented at each point, `drifts` the places among them where the stream changed;
+    `own_drifts`: every run has its own, so that none are marked. `lines` say how learners found them.
+    """
+
+    steps: tuple[int, ...]
+    drifts: tuple[float, ...]
+    own_drifts: bool
+    window: int
+    fading: float
+    curves: Mapping[str, Mapping[str, Estimate]]
+    lines: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Pairs:
     """The learners compared by one metric. `scope` says which pairs: "all", or "leader" for those of the best mean.
@@ -151,6 +168,7 @@ class Stream:
     notes: tuple[str, ...]
     difficulty: Mapping[str, Array] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
+    watched: Watched | None = None
 
     @property
     def T(self) -> int:

@@ -64,6 +64,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         masked=None if masked else _own_classes(run, layout.rows),
         probe=None if masked else _probe(run, layout.rows),
         pooled=None if masked else _pooled(run, layout.rows),
+        online=None if masked else _online(run, layout.rows),
         correct=correct if exact else None,
         n_classes=_all_or_none([task.n_classes for task in run.tasks]),
         n_samples=samples,
@@ -86,6 +87,15 @@ def _pooled(run: Run, rows: Sequence[Row | None]) -> Array | None:
     if all(value is None for value in measured):
         return None
     return np.array(measured, dtype=np.float64) / (100 if run.unit == "percent" else 1)
+
+
+def _online(run: Run, rows: Sequence[Row | None]) -> Array | None:
+    """The scores of the samples before each row, made before they were learned from, if any row has them."""
+    blocks = [None if row is None else row.online for row in rows]
+    if all(block is None for block in blocks):
+        return None
+    scores = [None if block is None else block.scores.get(run.metric) for block in blocks]
+    return np.array(scores, dtype=np.float64) / (100 if run.unit == "percent" else 1)
 
 
 def _orientation(run: Run, layout: Timeline) -> Orientation:

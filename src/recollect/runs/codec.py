@@ -16,7 +16,7 @@ from typing import Any
 from recollect.errors import UsageError
 from recollect.runs.identity import Identity
 from recollect.runs.older import from_schema_1, lift_line, with_targets
-from recollect.runs.run import ACCURACY, Measure, Plan, Row, Run, Source, Start, Task
+from recollect.runs.run import ACCURACY, Measure, Online, Plan, Row, Run, Source, Start, Task
 from recollect.runs.seeds import Seeds
 
 SCHEMA = 2
@@ -60,6 +60,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "targets": [asdict(target) for target in run.targets],
         "plan": _filled(asdict(run.plan)),
         "learned_at": None if run.learned_at is None else sorted(run.learned_at.items()),
+        "visits": [list(visit) for visit in run.visits],
         "created": run.created,
         "finished": run.finished,
         "timings": dict(run.timings),
@@ -106,6 +107,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             targets=tuple(Measure(**target) for target in data.get("targets", ())),
             plan=_plan(data.get("plan")),
             learned_at=None if learned_at is None else {_whole(t): _whole(r) for t, r in learned_at},
+            visits=tuple((_whole(step), _whole(task)) for step, task in data.get("visits", ())),
             data_hash=_text_or_none(stream.get("data_hash")),
             status=data.get("status", "finished"),
             error=_text_or_none(data.get("error")),
@@ -168,6 +170,10 @@ def row_to_json(row: Row) -> dict[str, Any]:
             line[key] = getattr(row, key)
     if row.pooled is not None:
         line["pooled"] = _finite(row.pooled, "pooled")
+    if row.online is not None:
+        line["online"] = _online_to_json(row.online)
+    if row.signals:
+        line["signals"] = list(row.signals)
     if row.notes:
         line["notes"] = dict(row.notes)
     return line
@@ -208,6 +214,44 @@ def row_from_json(line: Any, metric: str) -> Row:
         _mapping(get("notes")),
         _text_or_none(get("name")),
         _number_or_none(get("pooled")),
+        None if get("online") is None else _online(line["online"]),
+        tuple(map(_whole, get("signals", ()))),
+    )
+
+
+def _online_to_json(online: Online) -> dict[str, Any]:
+    line: dict[str, Any] = {"n": online.n}
+    if online.unscored:
+        line["unscored"] = online.unscored
+    if online.scores:
+        line["scores"] = {
+            name: None if value is None else _finite(value, name) for name, value in online.scores.items()
+        }
+    if online.reasons:
+        line["reasons"] = dict(online.reasons)
+    if online.steps:
+        line["steps"] = list(online.steps)
+        for key in ("sliding", "fading"):
+            line[key] = {name: [_finite(v, name) for v in values] for name, values in getattr(online, key).items()}
+    return line
+
+
+def _online(data: Any) -> Online:
+    line = _mapping(data)
+    curves = {
+        key: {name: _tuple(values, name, _NUMBERS) for name, values in _mapping(line.get(key)).items()}
+        for key in ("sliding", "fading")
+    }
+    steps = tuple(map(_whole, line.get("steps", ())))
+    if any(len(values) != len(steps) for curve in curves.values() for values in curve.values()):
+        raise ValueError("the scores over time of a row have one value per step")
+    return Online(
+        _whole(line["n"]),
+        {name: _number_or_none(value) for name, value in _mapping(line.get("scores")).items()},
+        _texts(line.get("reasons")),
+        _whole(line.get("unscored", 0)),
+        steps,
+        **curves,
     )
 
 
@@ -217,7 +261,7 @@ def _texts(values: Any) -> dict[str, str]:
 
 def _number_or_none(value: Any) -> float | None:
     if type(value) not in _NUMBERS:
-        raise ValueError(f'"pooled" of a row is a number; got {str(value)[:40]}')
+        raise ValueError(f"a score of a row is a number; got {str(value)[:40]}")
     return None if value is None else float(value)
 
 
@@ -288,6 +332,8 @@ def _plan(data: Mapping[str, Any] | None) -> Plan:
         data.get("columns", "all"),
         _whole_or_none(data.get("every")),
         _whole_or_none(data.get("subsample")),
+        _whole_or_none(data.get("online")),
+        _number_or_none(data.get("fading")),
     )
 
 

@@ -50,6 +50,24 @@ Counts = tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
+class Online:
+    """Scores of samples before they were learned from (test, then train), since the row before.
+
+    `n` samples were scored, by every target in `scores`; `reasons` say why one has none. `unscored` samples had no
+    answer yet. The curve: at each of `steps` (samples presented) the scores over the plan's window of the newest
+    samples (`sliding`), and over all of them, each weighing less the older it is (`fading`).
+    """
+
+    n: int
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    unscored: int = 0
+    steps: tuple[int, ...] = ()
+    sliding: Mapping[str, Scores] = field(default_factory=dict)
+    fading: Mapping[str, Scores] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Row:
     """One evaluation of the learner. One value per task; None (or a tuple that ends early) is "not evaluated".
 
@@ -66,7 +84,8 @@ class Row:
     `reasons[target][task]` says why a score is absent, `reason` why the whole row is. `state` is the digest of the
     learner's state. `notes` are whatever the recorder wanted to keep beside it; nothing is computed from them.
     `name` is what the row is called where rows are versions of a model. `pooled` is the score over all test samples of
-    the tasks seen so far, where that was measured itself.
+    the tasks seen so far, where that was measured itself. `online` has the scores of the samples since the row before,
+    made before they were learned from; `signals` are the steps at which the learner said that the stream had changed.
     """
 
     after: int
@@ -86,6 +105,8 @@ class Row:
     notes: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
     pooled: float | None = None
+    online: Online | None = None
+    signals: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,13 +152,17 @@ class Plan:
 
     `rows` are the tasks after which an evaluation was planned (None: after every task); `columns` is
     "all", or "seen" for the tasks learned so far; `every` the steps between evaluations inside tasks;
-    `subsample` the test samples drawn per task where not all were used.
+    `subsample` the test samples drawn per task where not all were used. `online`: every batch is scored before it is
+    learned, and the scores over time are those of a window of so many samples; `fading` is what a sample weighs beside
+    the next one in the fading scores (1 - 1 / online, if not given).
     """
 
     rows: tuple[int, ...] | None = None
     columns: str = "all"
     every: int | None = None
     subsample: int | None = None
+    online: int | None = None
+    fading: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.rows, int) or not all(isinstance(row, _WHOLE) for row in self.rows or ()):
@@ -145,10 +170,15 @@ class Plan:
                 f"A plan's rows are the tasks after which to evaluate, such as (4, 9); got {self.rows!r}."
                 " `recollect.protocol.spread(2, 10)` spreads 2 of them over 10 tasks."
             )
-        for name in ("every", "subsample"):
+        for name, low in (("every", 1), ("subsample", 1), ("online", 2)):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, _WHOLE) and value >= 1):
-                raise UsageError(f"{name} in a plan is a whole number of at least 1; got {shown(value)}.")
+            if value is not None and (isinstance(value, bool) or not isinstance(value, _WHOLE) or value < low):
+                raise UsageError(f"{name} in a plan is a whole number of at least {low}; got {shown(value)}.")
+        if self.fading is not None and (self.online is None or not _is_part(self.fading)):
+            raise UsageError(
+                "fading in a plan is a number between 0 and 1, such as 0.999, beside online: what a sample weighs"
+                f" beside the next one; got {shown(self.fading)}{'' if self.online else ' without online'}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -157,7 +187,8 @@ class Run:
 
     `metric` is the target that the run is scored by, `unit` tells how its scores are written ("fraction", "percent",
     "raw" for scores that are no proportions, "auto" to look); the matrix is always in fractions. `targets` says the
-    same of the further targets that the rows have scores of (see `with_metric`). `learned_at` maps a task to
+    same of the further targets that the rows have scores of (see `with_metric`). `visits` says where the stream
+    changes, if that is known: the samples presented before each visit, and its task. `learned_at` maps a task to
     the row after which it has been learned, for streams whose rows are not task ends; rows are then
     counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
     stream (see `attach_joint`). `planned_seeds` are those of its experiment, to see which are missing. `identity` is
@@ -197,6 +228,7 @@ class Run:
     targets: tuple[Measure, ...] = ()
     plan: Plan = Plan()
     learned_at: Mapping[int, int] | None = None
+    visits: tuple[tuple[int, int], ...] = ()
     data_hash: str | None = None
     status: str = "imported"
     error: str | None = None
@@ -350,6 +382,10 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "source": (Source | None, "a Source or None"),
     "identity": (Identity | None, "an Identity or None"),
 }
+
+
+def _is_part(value: object) -> bool:
+    return isinstance(value, float | np.floating) and bool(0 < value < 1)
 
 
 def _not_one_of(word: str, value: object, allowed: tuple[str, ...]) -> UsageError:

@@ -64,6 +64,7 @@ class Batch:
     ends : the section (task, visit or batch) that is over with this batch, None inside one. For the engine,
         not for learners.
     samples_seen : samples presented up to and including this batch, repetitions counted.
+    index : the places of the samples in the data set. For the engine, not for learners.
     """
 
     x: NDArray[Any]
@@ -73,6 +74,7 @@ class Batch:
     repeat: bool
     ends: int | None
     samples_seen: int
+    index: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -114,6 +114,17 @@ class Stream:
         return sum(len(visit.train) for visit in self._visits)
 
     @property
+    def parts(self) -> tuple[Visit, ...]:
+        """The pieces in which the training samples come: the visits, or each task once."""
+        return self._visits
+
+    @property
+    def starts(self) -> tuple[tuple[int, int], ...]:
+        """Where the stream changes: the samples presented before each visit, and its task."""
+        places = (self._first_sample[:-1] * self.passes).tolist()
+        return tuple((place, visit.task) for place, visit in zip(places, self._visits, strict=True))
+
+    @property
     def n_samples(self) -> int:
         """How many samples are presented, passes counted."""
         return self.n_train * self.passes
@@ -185,6 +196,7 @@ class Stream:
                         repeat=p > 0,
                         ends=section if p == self.passes - 1 and seen == length else None,
                         samples_seen=int(before) + p * length + seen,
+                        index=index,
                     )
                     number += 1
                 skipped = 0
@@ -199,7 +211,7 @@ class Stream:
             index = self._stretch(order, number * size, (number + 1) * size)
             seen = number * size + len(index)
             over = number if self.sections_are_batches else ends.get(number)
-            yield Batch(self._take(self.data.train, index), y[index], None, number, False, over, seen)
+            yield Batch(self._take(self.data.train, index), y[index], None, number, False, over, seen, index)
 
     def _stretch(self, order: Callable[[int], NDArray[np.int64]], low: int, high: int) -> NDArray[np.int64]:
         """The samples from place `low` to `high` of a continuous stream, visits one after the other."""

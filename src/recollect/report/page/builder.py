@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 # In the order in which they use each other.
-_SCRIPTS = ("dom", "base", "chart", "curves", "heat", "split", "first", "forest", "table", "main")
+_SCRIPTS = ("dom", "base", "chart", "curves", "online", "heat", "split", "first", "forest", "table", "main")
 
 
 def build_page(contents: Contents) -> str:
@@ -131,6 +131,7 @@ def _for_script(contents: Contents) -> dict[str, Any]:
                 "columns": stream.columns,
                 "learners": stream.learners,
                 "differences": stream.differences,
+                "watched": stream.watched,
             }
             for stream in contents.streams
         ],

@@ -49,8 +49,14 @@ def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") ->
     if test is None:
         test = _drawn_test(rows.y, where, spec)
     trained = ~test & ((rows.y == 0) | spec.contaminated)
-    train = tuple(np.flatnonzero((where == k) & trained) for k in range(len(names)))
-    tested = tuple(_with_share(np.flatnonzero((where == k) & test), rows.y, spec, k) for k in range(len(names)))
+    train = tuple(
+        _with_share(np.flatnonzero((where == k) & trained), rows.y, spec.training_share, k, part=5)
+        for k in range(len(names))
+    )
+    tested = tuple(
+        _with_share(np.flatnonzero((where == k) & test), rows.y, spec.anomaly_share, k, part=4)
+        for k in range(len(names))
+    )
     x, notes = rows.x, (*rows.notes, *said)
     unused = int(np.count_nonzero((rows.y == 1) & ~test & (where >= 0) & ~trained)) + int((~used & (rows.y == 1)).sum())
     if unused:
@@ -139,11 +145,11 @@ def _drawn_test(y: Index, where: Index, spec: SourceSpec) -> Mask:
     return test
 
 
-def _with_share(test: Index, y: Index, spec: SourceSpec, k: int) -> Index:
-    """The test rows with no more anomalies than the spec's share of them."""
-    if spec.anomaly_share is None:
-        return test
-    anomalies = test[y[test] == 1]
-    most = round((len(test) - len(anomalies)) * spec.anomaly_share / (1 - spec.anomaly_share))
-    drawn = anomalies[permutation(len(anomalies), SHARE_SEED, 4, k)[:most]]
-    return np.sort(np.concatenate([test[y[test] == 0], drawn]))
+def _with_share(rows: Index, y: Index, share: float | None, k: int, part: int) -> Index:
+    """The rows with no more anomalies than this share of them."""
+    if share is None:
+        return rows
+    anomalies = rows[y[rows] == 1]
+    most = round((len(rows) - len(anomalies)) * share / (1 - share))
+    drawn = anomalies[permutation(len(anomalies), SHARE_SEED, part, k)[:most]]
+    return np.sort(np.concatenate([rows[y[rows] == 0], drawn]))

@@ -106,6 +106,8 @@ class SourceSpec:
         source's own split, and 0.4 where it has none.
     anomaly_share : at most this part of a concept's test rows are anomalies, a fixed draw of them.
     contaminated : training rows keep their anomalies. By default only normal rows are trained on.
+    training_share : of a concept's training rows at most this part are anomalies, a fixed draw of them, where training
+        rows keep theirs.
     unit_range : every feature brought to 0 .. 1 by its range over all normal training rows, those of later
         concepts too, like a sensor whose range is known. None is the source's own way.
     window, stride, window_label : for series and tables in the order of time: how many rows, up to and including the
@@ -129,6 +131,7 @@ class SourceSpec:
     test_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
     anomaly_share: float | None = option(None, kind="float", low=0, high=1, between=True)
     contaminated: bool = option(False)
+    training_share: float | None = option(None, kind="float", low=0, high=1, between=True)
     unit_range: bool | None = option(None, kind="bool")
     window: int | None = option(None, kind="int", low=1)
     stride: int = option(1, low=1)
@@ -147,6 +150,11 @@ class SourceSpec:
         if not (is_part or rule in WINDOW_LABELS):
             raise UsageError(
                 f"window_label is {' or '.join(WINDOW_LABELS)}, or a part above 0, at most 1; got {rule!r}."
+            )
+        if self.training_share is not None and not self.contaminated:
+            raise UsageError(
+                "training_share says how many anomalies training rows keep, and they keep none: give contaminated:"
+                " true."
             )
 
 

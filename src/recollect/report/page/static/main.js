@@ -35,6 +35,7 @@ document.querySelectorAll("button.more").forEach(moreColumns);
 document.querySelectorAll(".forest").forEach(forestOf);
 document.querySelectorAll("select.compared").forEach(comparedBy);
 document.querySelectorAll(".curves").forEach(curvesOf);
+document.querySelectorAll(".online").forEach(onlineOf);
 document.querySelectorAll(".matrices").forEach(matricesOf);
 document.querySelectorAll(".split").forEach(splitOf);
 changed();

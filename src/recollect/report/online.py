@@ -1,0 +1,57 @@
+"""Scores over time of samples before they were learned: one curve per learner, on the steps of its first run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recollect.matrix import Array
+from recollect.report.results import Watched
+from recollect.runs import Group, Run
+from recollect.stats import estimate
+
+KINDS = ("sliding", "fading")
+
+
+def watched(groups: Sequence[Group], labels: Sequence[str]) -> Watched | None:
+    """What the runs scored before learning, under their own target; None where none did."""
+    found = {label: group for label, group in zip(labels, groups, strict=True) if any(map(_steps, group.runs))}
+    if not found:
+        return None
+    runs = [run for group in found.values() for run in group.runs]
+    steps = next(steps for run in runs if (steps := _steps(run)))
+    starts = {run.visits for run in runs}
+    known = starts.pop() if len(starts) == 1 else ()
+    bounds = (0.0, 1.0) if runs[0].unit == "fraction" else None
+    curves = {
+        label: {
+            kind: estimate(np.stack([_along(run, kind, steps) for run in group.runs]), bounds=bounds) for kind in KINDS
+        }
+        for label, group in found.items()
+    }
+    plan = runs[0].plan
+    return Watched(
+        steps=steps,
+        drifts=tuple(float(np.interp(step, steps, np.arange(len(steps)))) for step, _ in known[1:]),
+        own_drifts=bool(starts),
+        window=plan.online or 0,
+        fading=plan.fading or 1 - 1 / (plan.online or 1),
+        curves=curves,
+    )
+
+
+def _steps(run: Run) -> tuple[int, ...]:
+    return tuple(step for row in run.rows if row.online is not None for step in row.online.steps)
+
+
+def _along(run: Run, kind: str, steps: Sequence[int]) -> Array:
+    """The run's curve at these steps: at each the newest point that is not after it."""
+    own = np.array(_steps(run))
+    blocks = [row.online for row in run.rows if row.online is not None and row.online.steps]
+    values = [getattr(block, kind).get(run.metric, (None,) * len(block.steps)) for block in blocks]
+    flat = np.array([value for part in values for value in part], dtype=np.float64)
+    if not len(flat):
+        return np.full(len(steps), np.nan)
+    place = np.searchsorted(own, steps, side="right") - 1
+    return np.where(place >= 0, flat[np.maximum(place, 0)], np.nan) / (100 if run.unit == "percent" else 1)
