@@ -248,26 +248,24 @@ def spoil_npy(rng: Random, data: bytes) -> bytes:
     return data[:6] + version + b"\0" + length + header + data[10 + size :]
 
 
-def spoil_npz(rng: Random, data: bytes) -> bytes:
-    """The archive with a member spoiled, renamed, doubled or left out."""
+def spoil_zip(rng: Random, data: bytes) -> bytes:
+    """The archive with a member spoiled (by its own kind), renamed, doubled or left out."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     i = rng.randrange(len(members))
     name, content = members[i]
-    how = rng.randrange(5)
-    if how == 0:
-        members[i] = (name, spoil_npy(rng, content))
-    elif how == 1:
-        members[i] = (
-            rng.choice(("R.npy", "matrix.npy", "../x.npy", "/etc/x.npy", "b.npy", "é\n.npy")),
-            content,
-        )
-    elif how == 2:
+    suffix = name[name.rfind(".") :]
+    how = rng.randrange(8)
+    if how < 4:
+        members[i] = (name, rng.choice(OF_SUFFIX[suffix])(rng, content))
+    elif how == 4:
+        members[i] = (rng.choice(("R", "matrix", "../x", "/etc/x", "b", "é\n", "data", "header")) + suffix, content)
+    elif how == 5:
         del members[i]
-    elif how == 3:
+    elif how == 6:
         members[i] = (name, flip_bytes(rng, content))
     else:
-        members.append((rng.choice(("x.npy", "J.npy", "seed.npy")), members[rng.randrange(len(members))][1]))
+        members.append((rng.choice(("x", "J", "seed", "data")) + suffix, members[rng.randrange(len(members))][1]))
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for number, (name, content) in enumerate(members):
@@ -285,5 +283,6 @@ OF_KIND: dict[str, tuple[Mutation, ...]] = {
     "json": (*TEXT, spoil_json, spoil_json, spoil_json, spoil_json),
     "pickle": (*BINARY, nest, *(spoil_pickle,) * 5, *(spoil_opcodes,) * 5),
     "npy": (*BINARY, *(spoil_npy,) * 5),
-    "npz": (*BINARY, *(spoil_npz,) * 5),
+    "zip": (*BINARY, *(spoil_zip,) * 8),
 }
+OF_SUFFIX = {".npy": (spoil_npy,), ".json": (spoil_json,), ".pkl": (spoil_pickle, spoil_opcodes)}

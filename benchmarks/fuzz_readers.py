@@ -43,7 +43,28 @@ CPU_SECONDS = 2.0
 WALL_SECONDS = 60.0
 MEMORY = 3 * 2**30
 SOURCE_OF = {"pycil": ("pycil", "pilot")}
-FOLDERS = {"michel": "run0", "l2metrics": "lifetime"}
+# Readers whose input is a folder, and what such folders are called in the fixtures.
+FOLDERS = {
+    "michel": ("run0",),
+    "l2metrics": ("lifetime",),
+    "facil": ("ewc_seed3",),
+    "continual-world": ("run",),
+    "lerobot": ("checkpoints",),
+    "lm-eval": ("evals", "old"),
+    "hf-trainer": ("outputs",),
+    "trace": ("seq",),
+    "mcitlib": ("lora",),
+    "opencompass": ("work",),
+}
+KINDS = {
+    ".json": "json",
+    ".npy": "npy",
+    ".npz": "zip",
+    ".pt": "zip",
+    ".eval": "zip",
+    ".pkl": "pickle",
+    ".pickle": "pickle",
+}
 FORBIDDEN = (
     "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod",
     "os.chown", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.putenv", "os.kill",
@@ -61,6 +82,7 @@ class Sample:
     folder: tuple[tuple[str, bytes], ...]
     data: bytes
     kind: str
+    top: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,18 +108,16 @@ def samples() -> list[Sample]:
 
 def _samples_of(reader: str, path: Path) -> list[Sample]:
     data = path.read_bytes()
-    kind = {".json": "json", ".npy": "npy", ".npz": "npz", ".pkl": "pickle", ".pickle": "pickle"}.get(
-        path.suffix, "text"
-    )
+    kind = KINDS.get(path.suffix, "text")
     if reader not in FOLDERS:
         return [Sample(reader, path.name, (), data, kind)]
-    top = next((folder for folder in path.parents if folder.name == FOLDERS[reader]), None)
+    top = next((folder for folder in path.parents if folder.name in FOLDERS[reader]), None)
     # Averages and forgetting lie beside Michel's scores, and nobody reads them.
     if top is None or "forgetting" in path.name or path.name == "avg.csv":
         return []
     others = [p for p in sorted(top.rglob("*")) if p.is_file() and p != path]
     beside = tuple((p.relative_to(top).as_posix(), p.read_bytes()) for p in others)
-    return [Sample(reader, path.relative_to(top).as_posix(), beside, data, kind)]
+    return [Sample(reader, path.relative_to(top).as_posix(), beside, data, kind, top.name)]
 
 
 def spoiled(seed: int, case: int, readers: dict[str, list[Sample]]) -> tuple[Sample, bytes]:
@@ -138,14 +158,14 @@ class Guard:
 
 def place(sample: Sample, data: bytes, home: Path) -> Path:
     """Write the input where the reader expects it; give the path to hand over."""
-    top = home / sample.reader / FOLDERS.get(sample.reader, "")
+    top = home / sample.reader / (sample.top or "")
     target = top / sample.name
     if sample.folder or not target.parent.is_dir():
         for name, content in (*sample.folder, (sample.name, data)):
             (top / name).parent.mkdir(parents=True, exist_ok=True)
             (top / name).write_bytes(content)
     target.write_bytes(data)
-    return top if sample.reader in FOLDERS else target
+    return top if sample.top else target
 
 
 def judge(sample: Sample, case: int, path: Path, guard: Guard) -> Outcome:
@@ -299,7 +319,7 @@ def main() -> int:
         last = failure.detail.strip().split("\n")[-1]
         if f"{failure.reader} {last}" not in shown and len(shown) < 20:
             shown.add(f"{failure.reader} {last}")
-            print(f"case {failure.case}, {failure.reader}: {failure.detail}", file=sys.stderr)
+            print(f"case {failure.case}, {failure.reader}: {failure.detail[:1500]}", file=sys.stderr)
     given.results.write_text(table(outcomes, given.seed, given.workers))
     print(f"{len(outcomes):,} inputs, {len(failures)} failures; the table is in {given.results}")
     return 1 if failures else 0

@@ -81,6 +81,21 @@ def test_nothing_is_decoded_before_it_is_asked_for(folder: Path) -> None:
         next(stream.batches(seed=0))
 
 
+def test_another_image_of_equal_size_under_the_same_name_is_other_training_data(folder: Path) -> None:
+    before = stream_from_images(folder, size=4, tasks=2).training_hash
+    file = next((folder / "train").rglob("*.png"))
+    data = file.read_bytes()
+    file.write_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
+    assert file.stat().st_size == len(data)
+    assert stream_from_images(folder, size=4, tasks=2).training_hash != before
+    file.write_bytes(data)
+    assert stream_from_images(folder, size=4, tasks=2).training_hash == before
+    stream = stream_from_images(folder, size=4, tasks=2)
+    file.unlink()
+    with pytest.raises(UsageError, match="Cannot read the image"):
+        assert stream.training_hash
+
+
 def test_a_crop_keeps_the_middle_and_stretches_nothing(tmp_path: Path) -> None:
     wide = np.zeros((3, 2, 6), np.uint8)
     wide[:, :, 2:4] = 200  # the middle square

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 from zlib import crc32
@@ -122,11 +123,16 @@ class ImageFiles:
             into.update(np.ascontiguousarray(image).data)
 
     def checksum(self, index: Index) -> int:
-        """Of the folder, name and size of each file."""
+        """Of the folder and name of each file and of the bytes in it, which are not decoded."""
         made = 0
         for place in index.tolist():
             path = Path(self.files[place])
-            made = crc32(f"{path.parent.name}/{path.name} {path.stat().st_size}\n".encode(), made)
+            try:
+                status = path.stat()
+                content = _content(str(path), status.st_size, status.st_mtime_ns)
+            except OSError as error:
+                raise UsageError(f"Cannot read the image {path}: {error.strerror}. Put it back.") from None
+            made = crc32(f"{path.parent.name}/{path.name} {content}\n".encode(), made)
         return made
 
     def _decoded(self, index: Index) -> Iterator[NDArray[np.uint8]]:
@@ -157,16 +163,23 @@ class ImageFiles:
             yield array[None] if self.channels == 1 else array.transpose(2, 0, 1)
 
 
+@cache
+def _content(path: str, size: int, changed: int) -> int:
+    """The checksum of a file's bytes, read once for as long as its size and time of change stay."""
+    with open(path, "rb") as file:
+        return crc32(file.read())
+
+
 @runtime_checkable
 class Listed(Protocol):
-    """Samples in files, which are not all read for a checksum."""
+    """Samples in files, which are not decoded for a checksum."""
 
     def checksum(self, index: Index) -> int:
-        """A checksum of what the files are, not of what is in them."""
+        """A checksum of the files: their names and bytes."""
 
 
 def checksum(samples: Samples, index: Index) -> int:
-    """A checksum of these samples; of samples in files, of the files' names and sizes.
+    """A checksum of these samples; of samples in files, of the files' names and bytes.
 
     >>> first, second = (ArraySamples(np.array([[k], [9]])) for k in (1, 2))
     >>> checksum(first, np.array([0])) == checksum(second, np.array([0]))

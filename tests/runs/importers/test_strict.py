@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 import zipfile
 
 import numpy as np
@@ -14,7 +15,7 @@ from recollect.inputs import plain_number, plain_whole
 from recollect.matrix import ScoreMatrix
 from recollect.metrics import identify
 from recollect.runs import load
-from recollect.runs.importers import begin, l2metrics
+from recollect.runs.importers import begin, l2metrics, mammoth
 
 
 @pytest.mark.parametrize("word", ["1_0", "0x1p3", "１", "٣", "1e", "", "--1", "1 0", "infinit", "nan(1)"])
@@ -108,3 +109,78 @@ def test_json_that_is_right_is_read(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"R": [[0.9, 0.1], [0.5, 0.8]]}))
     assert load(path)[0].matrix.R.tolist() == [[0.9, 0.1], [0.5, 0.8]]
+
+
+def test_percent_signs_on_some_scores_only_are_refused(tmp_path):
+    for name, text in (
+        ("a.csv", "a,b\n90%,\n0.5,80%\n"),
+        ("wide.csv", "step,acc_task_0,acc_task_1\n1,90%,10%\n2,0.5,80%\n3,0.5,0.8\n"),
+    ):
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(UsageError, match="scores have a percent sign, the others have none"):
+            load(path)
+
+
+def test_small_scores_with_percent_signs_are_not_fractions(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("step,acc_task_0,acc_task_1\n1,0.9%,0.1%\n2,0.5%,0.8%\n3,0.5%,0.8%\n")
+    (run,) = load(path)
+    assert run.unit == "percent"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("step,acc_task_0,acc_task_1\n1,1_0,0.5\n2,0.5,0.5\n3,0.5,0.5\n", "1_0"),
+        ("step,acc_task_0,acc_task_0,acc_task_1\n1,.1,.2,.3\n2,.1,.2,.3\n3,.1,.2,.3\n", "two columns"),
+        ("step,acc_task_0,acc_task_0_total,acc_task_1\n1,.1,x,.3\n2,.1,5,.3\n3,.1,5,.3\n", "says"),
+    ],
+)
+def test_wide_tables_are_read_by_the_letter(tmp_path, text, said):
+    path = tmp_path / "wide.csv"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        load(path, "wide-csv")
+
+
+def test_wide_tables_with_semicolons_have_decimal_commas(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("step;acc_task_0;acc_task_1\n1;0,9;0,1\n2;0,5;,8\n3;0,5;0,75\n")
+    (run,) = load(path)
+    assert [row.scores[run.metric] for row in run.rows] == [(0.9, 0.1), (0.5, 0.8), (0.5, 0.75)]
+
+
+def opencompass(tmp_path, *lines, **beside):
+    path = tmp_path / "w" / "summary" / "summary_1.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["dataset,version,metric,mode,m1,m2", *lines]) + "\n")
+    for task, score in beside.items():
+        file = tmp_path / "w" / "results" / "m1" / f"{task}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'{{"accuracy": {score}}}')
+    return path
+
+
+@pytest.mark.parametrize(
+    ("lines", "beside", "said"),
+    [
+        (("gsm,d,accuracy,gen,40.00,50.50",), {"gsm": 61.25}, "results/m1 beside it 61.25"),
+        (("gsm,d,accuracy,gen,40.00,50.50", "gsm,d,accuracy,gen,41.00,51.50"), {}, "two lines"),
+        (("gsm,d,accuracy,gen,40.00,50.50", "gsm,e,f1,gen,41.00,51.50"), {}, "two versions or modes"),
+        (("gsm,d,accuracy,gen,4_0,50.50",), {}, "4_0"),
+    ],
+)
+def test_a_summary_that_contradicts_itself_is_refused(tmp_path, lines, beside, said):
+    with pytest.raises(UsageError, match=said):
+        load(opencompass(tmp_path, *lines, **beside))
+
+
+def test_the_same_line_of_mammoth_many_times_takes_no_time(tmp_path):
+    cells = {f"accuracy_{j}_task{i}": 90.0 - i - j for i in range(1, 6) for j in range(1, i + 1)}
+    line = str({"dataset": "d", "model": "er", "seed": 0, "forgetting": 77.7, "accmean_task5": 1.0, **cells})
+    path = tmp_path / "logs.pyd"
+    path.write_text((line + "\n") * 500)
+    started = time.process_time()
+    runs = mammoth.read(path)
+    assert (len(runs), time.process_time() - started < 1) == (500, True)

@@ -19,7 +19,6 @@ The CSV file and the text log have 4 decimals, JSON has all of them.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from recollect.runs.importers.build import check_size, make_run, named, origin_o
 from recollect.runs.importers.events import Evaluated, Laid, Learned, lay_out
 from recollect.runs.importers.files import (
     cannot_read,
+    fields_of,
     guess_json,
     head_lines,
     in_words,
@@ -97,13 +97,7 @@ def _csv_events(path: Path, text: str) -> Iterable[Learned | Evaluated]:
     training = "None"
     accuracies = missing = 0
     joined = TENSOR.sub(r"\1", text)
-    try:
-        lines = list(csv.reader(joined.split("\n")[1:]))
-    except csv.Error as error:
-        raise cannot_read(path, NAME, f"{error}.") from None
-    for place, fields in enumerate(lines, start=2):
-        if not fields:
-            continue
+    for place, fields in enumerate(fields_of(path, NAME, joined.split("\n")[1:]), start=2):
         if len(fields) != 5 or whole(fields[0]) is None or (whole(fields[1]) is None and fields[1] != "None"):
             raise cannot_read(
                 path,

@@ -20,7 +20,7 @@ from typing import Any
 
 from recollect.runs.importers.avalanche_log import METRIC, NAME, no_scores
 from recollect.runs.importers.build import MAX_TASKS, Matrix, Score, check_size, number
-from recollect.runs.importers.files import cannot_read, in_words
+from recollect.runs.importers.files import cannot_read, fields_of, in_words
 from recollect.runs.importers.table import score_of
 
 # Under such a key lie results of one learner; any other names the learner.
@@ -79,10 +79,7 @@ def is_frame(line: str) -> bool:
 
 def calls_of_frame(path: Path, text: str) -> Calls:
     """The calls of a csv, one per line; an empty cell is a metric that did not exist yet."""
-    try:
-        lines = [line for line in csv.reader(text.split("\n")) if line]
-    except csv.Error as error:
-        raise cannot_read(path, NAME, f"{error}.") from None
+    lines = fields_of(path, NAME, text.split("\n"))
     names = lines[0]
     wanted = [place for place, name in enumerate(names) if _is_wanted(name)]
     if len({names[place] for place in wanted}) != len(wanted):

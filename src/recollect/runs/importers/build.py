@@ -49,6 +49,22 @@ def number(value: object) -> Score:
     return None if math.isnan(score) else score
 
 
+def decimal_points(table: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The fields of a table whose separator is no comma: `0,5` in one is a half."""
+    return [[re.sub(r"^([+-]?[0-9]*),([0-9]+)(%?)$", r"\1.\2\3", field) for field in row] for row in table]
+
+
+def said_in_percent(path: Path, tool: str, fields: Sequence[str]) -> bool:
+    """Whether the scores carry a percent sign; those of one table do, or do not."""
+    scores = [field for field in fields if any(c in "0123456789" for c in field)]
+    marked = sum(field.endswith("%") for field in scores)
+    if marked not in (0, len(scores)):
+        raise cannot_read(
+            path, tool, f"{marked} of its {len(scores)} scores have a percent sign, the others have none."
+        )
+    return marked > 0
+
+
 def whole(value: object) -> int | None:
     """A whole number (a seed, a count), or None if the value is none that a record can hold.
 

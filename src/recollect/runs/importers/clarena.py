@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from recollect.runs.importers.build import Matrix, check_size, make_run, named, origin_of, task_rows, whole
-from recollect.runs.importers.files import cannot_read, head_lines, in_words, read_text
+from recollect.runs.importers.files import cannot_read, fields_of, head_lines, in_words, read_text
 from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.importers.table import score_of
 from recollect.runs.run import Run
@@ -25,10 +24,7 @@ def sniff(path: Path) -> bool:
 
 def read(path: Path) -> list[Run]:
     """The run of one table; tasks are counted from 1 in it."""
-    try:
-        header, *lines = [line for line in csv.reader(read_text(path, NAME).split("\n")) if line]
-    except (csv.Error, ValueError) as error:
-        raise cannot_read(path, NAME, f"{error}.") from None
+    header, *lines = fields_of(path, NAME, read_text(path, NAME).split("\n")) or [[]]
     T = len(header) - 2
     check_size(path, NAME, len(lines), T)
     if header != [*_START, *(f"test_on_task_{j + 1}" for j in range(T))]:

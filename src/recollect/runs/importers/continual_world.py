@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from recollect.inputs import plain_number
 from recollect.runs.importers.build import Score, check_size, make_run, named, number, whole
 from recollect.runs.importers.files import (
     cannot_read,
+    fields_of,
     find_files,
     guess_json,
     head_lines,
@@ -128,8 +128,7 @@ def _ends(table: _Table, T: int) -> dict[int, int]:
 
 
 def _table(file: Path, policy: str) -> _Table:
-    lines = list(csv.reader(read_text(file, NAME).split("\n"), delimiter="\t"))
-    header, body = lines[0], [line for line in lines[1:] if line]
+    header, *body = fields_of(file, NAME, read_text(file, NAME).split("\n"), "\t") or [[]]
     columns = {
         int(m[2]): (m[3], place)
         for place, name in enumerate(header)
@@ -145,12 +144,12 @@ def _table(file: Path, policy: str) -> _Table:
     order = sorted(columns)
     try:
         success = tuple(tuple(_score(line[columns[j][1]]) for j in order) for line in body)
+        steps, active = (_whole_column(header, body, name) for name in ("total_env_steps", "train/active_env"))
     except ValueError as wrong:
         raise cannot_read(file, NAME, f"{wrong}.") from None
-    steps = _whole_column(header, body, "total_env_steps")
     return _Table(
         tasks=_told_apart([in_words(columns[j][0], 200) for j in order]),
-        active=_whole_column(header, body, "train/active_env"),
+        active=active,
         steps=steps if _rising(steps) else (None,) * len(body),
         success=success,
     )
@@ -174,7 +173,7 @@ def _whole_column(header: Sequence[str], body: Sequence[Sequence[str]], name: st
     if name not in header:
         return (None,) * len(body)
     place = header.index(name)
-    return tuple(whole(float(line[place])) if re.fullmatch(r"[\d.eE+-]+", line[place]) else None for line in body)
+    return tuple(whole(_score(line[place])) if re.fullmatch(r"[0-9.eE+-]+", line[place]) else None for line in body)
 
 
 def _config(file: Path) -> Mapping[str, Any]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from recollect.errors import UsageError
 from recollect.inputs import as_scores
 from recollect.orientation import SAY_ROWS
-from recollect.runs.importers.build import Matrix, check_size, make_run, named, task_rows
-from recollect.runs.importers.files import cannot_read, head_lines, in_words, is_folder, read_text
+from recollect.runs.importers.build import (
+    Matrix,
+    check_size,
+    decimal_points,
+    make_run,
+    named,
+    said_in_percent,
+    task_rows,
+)
+from recollect.runs.importers.files import cannot_read, fields_of, head_lines, in_words, is_folder, read_text
 from recollect.runs.importers.matrices import rows_note, settle_rows
 from recollect.runs.importers.table import is_long, runs_of_table, score_of
 from recollect.runs.run import Run
@@ -36,8 +44,8 @@ def sniff(path: Path) -> bool:
     if not lines or lines[0].lstrip()[:1] in "[{<":
         return False
     try:
-        table = _split(lines)
-    except csv.Error:
+        table = _split(path, lines)
+    except UsageError:
         return False
     return is_long(table[0]) or _matrix_part(table) is not None
 
@@ -47,26 +55,21 @@ def read(path: Path, *, rows: str | None = None) -> list[Run]:
     lines = [line for line in read_text(path, NAME).split("\n") if line.strip()]
     if not lines:
         raise cannot_read(path, NAME, "it is empty.")
-    try:
-        table = _split(lines)
-    except csv.Error as error:
-        raise cannot_read(path, NAME, f"{error}.") from None
+    table = _split(path, lines)
     if is_long(table[0]):
         return _long(path, table)
     return [_matrix(path, table, rows)]
 
 
-def _split(lines: Sequence[str]) -> list[list[str]]:
+def _split(path: Path, lines: Sequence[str]) -> list[list[str]]:
     """Fields, by the separator of the first lines; beside semicolons or tabs a comma is a decimal comma."""
     separator = next((s for s in ("\t", ";", ",") if s in lines[0]), None)
     if separator is None and len(lines) > 1:
         separator = next((s for s in ("\t", ";", ",") if s in lines[1]), None)
     if separator is None:
         return [line.split() for line in lines]
-    table = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=separator)]
-    if separator != ",":
-        table = [[re.sub(r"^(-?\d+),(\d+)$", r"\1.\2", field) for field in row] for row in table]
-    return [row for row in table if row] or [[]]
+    table = [[field.strip() for field in row] for row in fields_of(path, NAME, lines, separator)]
+    return (table if separator == "," else decimal_points(table)) or [[]]
 
 
 def _is_score(field: str) -> bool:
@@ -119,7 +122,7 @@ def _matrix(path: Path, table: list[list[str]], rows: str | None) -> Run:
     names, row_names, body = parts
     T = len(names) if names is not None else max(len(row) for row in body)
     check_size(path, NAME, len(body), T)
-    percent = any(field.endswith("%") for row in body for field in row)
+    percent = said_in_percent(path, NAME, [field for row in body for field in row])
     try:
         matrix: Matrix = [
             [score_of(field.removesuffix("%")) for field in row] + [None] * (T - len(row)) for row in body

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,14 @@ def read_text(path: Path, tool: str) -> str:
     if text is None:
         raise cannot_read(path, tool, "it is not text (UTF-8). Is it a binary file, or another tool's?")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def fields_of(path: Path, tool: str, lines: Iterable[str], separator: str = ",") -> list[list[str]]:
+    """The fields of each line of a table that is not empty."""
+    try:
+        return [row for row in csv.reader(lines, delimiter=separator) if row]
+    except csv.Error as error:
+        raise cannot_read(path, tool, f"{error}.") from None
 
 
 def load_json(path: Path, tool: str) -> Any:

@@ -16,7 +16,7 @@ SUMMARY = "LibContinual: the log with '* Per-Task Acc: [..]' after each task"
 
 _RESULT = re.compile(r"=+ ?Result of Task (\d{1,6}) Testing!")
 _ACCURACIES = re.compile(r"\* (?:\[[^\]]*\] )?Per-Task Acc: ?\[([^\]]*)\]")
-_LAST = re.compile(r"\* (?:\[[^\]]*\] )?Last Average Acc: ?(-?[0-9.]+)")
+_LAST = re.compile(r"\* (?:\[[^\]]*\] )?Last Average Acc: ?([^\s,]+)")
 
 
 def sniff(path: Path) -> bool:
@@ -37,7 +37,7 @@ def read(path: Path) -> list[Run]:
         elif (found := _ACCURACIES.search(line)) and after is not None:
             rows[after] = _scores(path, found[1])
         elif found := _LAST.search(line):
-            last = plain_number(found[1])
+            last = _scores(path, found[1])[0]
     if not rows or sorted(rows) != list(range(len(rows))):
         raise cannot_read(
             path, NAME, f"it has accuracies after the tasks {in_words(str(sorted(rows)))}, not 0, 1, 2, ..."
@@ -75,4 +75,4 @@ def _scores(path: Path, text: str) -> list[Score]:
     try:
         return [number(plain_number(word)) for word in words]
     except ValueError as error:
-        raise cannot_read(path, NAME, f"in 'Per-Task Acc', {error}.") from None
+        raise cannot_read(path, NAME, f"in '{in_words(text)}', {error}.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,20 @@ def read(path: Path) -> list[Run]:
     text = read_text(path, NAME)
     if "Raw accuracy values: " in text and "'accmean_task" not in text:
         return _from_stderr(path, text)
-    runs = []
-    for place, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            runs.append(_from_line(path, place, line))
-    if not runs:
+    lines = text.split("\n")
+    # The same line again is the same run: it is read once.
+    made = {line: _from_line(path, place, line) for line, place in _first_places(lines).items()}
+    if not made:
         raise cannot_read(path, NAME, "it is empty.")
-    return runs
+    return [made[line] for line in lines if line in made]
+
+
+def _first_places(lines: Sequence[str]) -> dict[str, int]:
+    places: dict[str, int] = {}
+    for place, line in enumerate(lines, start=1):
+        if line.strip():
+            places.setdefault(line, place)
+    return places
 
 
 class _MeansOnly(UsageError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -20,7 +19,15 @@ from recollect.runs.importers.build import (
     task_rows,
     whole,
 )
-from recollect.runs.importers.files import cannot_read, find_files, head_lines, in_words, is_folder, read_text
+from recollect.runs.importers.files import (
+    cannot_read,
+    fields_of,
+    find_files,
+    head_lines,
+    in_words,
+    is_folder,
+    read_text,
+)
 from recollect.runs.run import Run
 
 NAME = "michel"
@@ -76,10 +83,7 @@ def _is_header(line: str) -> bool:
 def _read(path: Path) -> Run:
     if _DERIVED.fullmatch(path.stem):
         raise cannot_read(path, NAME, "it holds averages or forgetting, not scores. Give acc.csv beside it.")
-    try:
-        lines = [row for row in csv.reader(read_text(path, NAME).split("\n")) if row]
-    except csv.Error as error:
-        raise cannot_read(path, NAME, f"{error}.") from None
+    lines = fields_of(path, NAME, read_text(path, NAME).split("\n"))
     if not lines or not _is_header(",".join(lines[0])):
         raise cannot_read(
             path,

@@ -136,7 +136,7 @@ def items_behind(score: float, stderr: float) -> int | None:
     >>> items_behind(0.452, 0.015746235865880677), items_behind(0.5, 0.3), items_behind(1.0, 0.0)
     (1000, None, None)
     """
-    if not 0 < score < 1 or not stderr > 0:
+    if not 0 < score < 1 or not 1e-9 < stderr < 1:
         return None
     exact = score * (1 - score) / stderr**2 + 1
     if not 2 <= exact < 1e9:

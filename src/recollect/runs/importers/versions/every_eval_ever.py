@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect._version import __version__
+from recollect.inputs import plain_number
 from recollect.runs.importers.build import whole
 from recollect.runs.importers.files import cannot_read, in_words
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, known_direction, measured
@@ -106,7 +107,7 @@ def _float(value: Any) -> Any:
     """A number, also where it is written as text; infinite ones are none."""
     if isinstance(value, str):
         try:
-            value = float(value)
+            value = plain_number(value)
         except ValueError:
             return value
     return None if isinstance(value, float) and value in (float("inf"), float("-inf")) else value

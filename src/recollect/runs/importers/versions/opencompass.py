@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from pathlib import Path
 from typing import Any
 
+from recollect.inputs import plain_number
 from recollect.runs.arrange import Choices
 from recollect.runs.importers.files import (
     cannot_read,
+    fields_of,
     find_files,
     guess_json,
     head_lines,
@@ -52,7 +54,7 @@ def evaluations(path: Path) -> list[Evaluation]:
 
 
 def _of_summary(file: Path, date: float) -> list[Evaluation]:
-    table = [row for row in csv.reader(read_text(file, NAME).split("\n")) if row]
+    table = fields_of(file, NAME, read_text(file, NAME).split("\n"))
     if not table or table[0][:4] != _HEADER:
         raise cannot_read(file, NAME, f"a header that begins with {','.join(_HEADER)} is expected.")
     models = [in_words(name, 300) for name in table[0][4:]]
@@ -68,12 +70,24 @@ def _of_summary(file: Path, date: float) -> list[Evaluation]:
             if text.strip() in ("", "-"):
                 continue
             try:
-                cell = _unrounded(file, models[model], task, metric) or measured(metric, float(text))
+                rounded = measured(metric, plain_number(text))
+                cell = _unrounded(file, models[model], task, metric) or rounded
             except ValueError:
                 raise cannot_read(file, NAME, f"line {place} says '{in_words(text)}' for {task}.") from None
-            if cell is not None:
-                scores[model].setdefault(task, {})[metric] = cell
-        conditions[task] = {"version": version, "mode": mode}
+            if cell is None or rounded is None:
+                continue
+            if abs(cell.score - rounded.score) > 0.006:
+                raise cannot_read(
+                    file,
+                    NAME,
+                    f"line {place} says {in_words(text)} for {task}, and results/{models[model]} beside it"
+                    f" {cell.score}. Remove the file that is not of this summary.",
+                )
+            if metric in scores[model].setdefault(task, {}):
+                raise cannot_read(file, NAME, f"{task} has two lines with {metric}; which one counts is not said.")
+            scores[model][task][metric] = cell
+        if conditions.setdefault(task, {"version": version, "mode": mode}) != {"version": version, "mode": mode}:
+            raise cannot_read(file, NAME, f"{task} has lines of two versions or modes. Leave one of them in the table.")
     units = {metric: "percent" for values in scores for found in values.values() for metric in found}
     return [
         Evaluation(
@@ -93,8 +107,9 @@ def _of_summary(file: Path, date: float) -> list[Evaluation]:
 
 def _unrounded(file: Path, model: str, task: str, metric: str) -> Measured | None:
     """The score that the table rounds to two decimals, from `results/` beside `summary/`."""
-    beside = file.parent.parent / "results" / model / f"{task}.json"
-    data = mapping(guess_json(beside))
+    if not re.fullmatch(r"[^/\\]+", model + task) or model.startswith("."):
+        return None
+    data = mapping(guess_json(file.parent.parent / "results" / model / f"{task}.json"))
     value: Any = data.get(metric)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

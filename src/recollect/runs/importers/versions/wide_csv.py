@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from recollect.errors import UsageError
+from recollect.inputs import plain_number
 from recollect.runs.arrange import Choices
-from recollect.runs.importers.build import whole
-from recollect.runs.importers.files import cannot_read, head_lines, in_words, is_folder, read_text
+from recollect.runs.importers.build import decimal_points, said_in_percent, whole
+from recollect.runs.importers.files import cannot_read, fields_of, head_lines, in_words, is_folder, read_text
 from recollect.runs.importers.versions.assemble import runs_of
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, known_direction, measured
 from recollect.runs.run import Run
@@ -47,8 +48,8 @@ def sniff(path: Path) -> bool:
         return False
     lines = head_lines(path, 2**20)
     try:
-        table = _split(lines)
-    except csv.Error:
+        table = _split(path, lines)
+    except UsageError:
         return False
     layout = _layout(table[0]) if table else None
     if layout is None or not layout.scores:
@@ -69,10 +70,13 @@ def read(path: Path) -> list[Run]:
 
 def evaluations(path: Path) -> list[Evaluation]:
     """One evaluation per line."""
-    table = _split(read_text(path, NAME).split("\n"))
+    table = _split(path, read_text(path, NAME).split("\n"))
     layout = _layout(table[0]) if table else None
     if layout is None or not layout.scores:
         raise cannot_read(path, NAME, "numbered columns of scores are expected, such as acc_task_0,acc_task_1.")
+    twice = next((name for name in table[0] if name and table[0].count(name) > 1), None)
+    if twice is not None:
+        raise cannot_read(path, NAME, f"two columns have the name {in_words(twice)}.")
     found = []
     for place, line in enumerate(table[1:], start=2):
         if len(line) != len(table[0]):
@@ -80,17 +84,18 @@ def evaluations(path: Path) -> list[Evaluation]:
                 path, NAME, f"line {place} has {len(line)} fields; the header has {len(table[0])}. Is it whole?"
             )
         found.append(_evaluation(path, place, table[0], line, layout))
+    columns = [place for of in layout.scores.values() for place in of.values()]
+    is_percent = said_in_percent(path, NAME, [line[place] for line in table[1:] for place in columns])
     top = max((cell.score for one in found for cells in one.scores.values() for cell in cells.values()), default=0.0)
-    unit = "fraction" if top <= 1 else "percent" if top <= 100 else "raw"
+    unit = "percent" if is_percent else "fraction" if top <= 1 else "percent" if top <= 100 else "raw"
     return [replace(one, units=dict.fromkeys(layout.scores, unit)) for one in found]
 
 
-def _split(lines: Sequence[str]) -> list[list[str]]:
+def _split(path: Path, lines: Sequence[str]) -> list[list[str]]:
     kept = [line for line in lines if line.strip()]
-    if not kept:
-        return []
-    separator = "\t" if "\t" in kept[0] else ";" if ";" in kept[0] else ","
-    return [[field.strip() for field in row] for row in csv.reader(kept, delimiter=separator)]
+    separator = next((s for s in ("\t", ";") if kept and s in kept[0]), ",")
+    table = [[field.strip() for field in row] for row in fields_of(path, NAME, kept, separator)]
+    return table if separator == "," else decimal_points(table)
 
 
 def _layout(header: Sequence[str]) -> _Layout | None:
@@ -137,15 +142,11 @@ def _evaluation(path: Path, place: int, header: Sequence[str], line: Sequence[st
     scores: dict[str, dict[str, Measured]] = {}
     for metric, columns in layout.scores.items():
         for task, column in columns.items():
-            total = f"{header[column]}_total"
-            n = (
-                whole(float(line[header.index(total)] or "nan"))
-                if total in header and line[header.index(total)]
-                else None
-            )
+            total = header.index(f"{header[column]}_total") if f"{header[column]}_total" in header else None
             try:
+                n = None if total is None or not line[total] else whole(plain_number(line[total]))
                 text = line[column].removesuffix("%")
-                cell = measured(metric, float(text) if text else None, None, n)
+                cell = measured(metric, plain_number(text) if text else None, None, n)
             except ValueError:
                 raise cannot_read(
                     path, NAME, f"line {place} says '{in_words(line[column])}' for {header[column]}."
