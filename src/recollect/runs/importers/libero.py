@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from recollect.runs.importers.build import (
     task_rows,
 )
 from recollect.runs.importers.files import cannot_read, find_files, is_folder
-from recollect.runs.importers.versions.zipped import member
+from recollect.runs.importers.versions.zipped import member, names_in
 from recollect.runs.run import Run
 
 NAME = "libero"
@@ -46,11 +45,7 @@ def read(path: Path, *, metric: str = "success") -> list[Run]:
 
 
 def _pickle_of(path: Path) -> str | None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
-    except (OSError, zipfile.BadZipFile, ValueError):
-        return None
+    return next((name for name in names_in(path) if name.endswith("/data.pkl")), None)
 
 
 def _run(file: Path, metric: str) -> Run:

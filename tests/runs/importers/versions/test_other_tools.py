@@ -332,3 +332,38 @@ class TestRobots:
             archive.writestr("result/data.pkl", b"cos\nsystem\n(S'touch owned'\ntR.")
         with pytest.raises(UsageError, match=r"os\.system"):
             load(path)
+
+
+class TestContradictions:
+    """What comes twice, or in two units, is refused: which of the two is meant cannot be told."""
+
+    def test_every_eval_ever(self, tmp_path: Path) -> None:
+        twice = eee("m", "arc", 0.5)
+        twice["evaluation_results"] += eee("m", "arc", 0.25)["evaluation_results"]
+        with pytest.raises(UsageError, match="two results"):
+            load(write(tmp_path / "a.json", twice))
+        units = eee("m", "arc", 0.5)
+        units["evaluation_results"] += eee("m", "gsm", 25.0, max_score=100)["evaluation_results"]
+        with pytest.raises(UsageError, match="units fraction and percent"):
+            load(write(tmp_path / "b.json", units))
+
+    def test_inspect(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="no scores"):
+            load(write(tmp_path / "a.json", inspect_log("m", "gsm", 0.3, results={"scores": {"a": 1}})))
+        path = tmp_path / "b.eval"
+        header = json.dumps(inspect_log("m", "gsm", 0.3))
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", header[:-1] + ', "status": "success"}')
+        with pytest.raises(UsageError, match="comes twice"):
+            load(path, "inspect")
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", header)
+            with pytest.warns(UserWarning, match="Duplicate"):
+                archive.writestr("header.json", header.replace("0.3", "0.4"))
+        with pytest.raises(UsageError, match="two members"):
+            load(path, "inspect")
+
+    def test_mcitlib(self, tmp_path: Path) -> None:
+        for text in ("Samples: 5\nAccuracy: 1.5.2%\n", f"Samples: {'9' * 5000}\nAccuracy: 5%\n"):
+            with pytest.raises(UsageError, match="Is it whole"):
+                load(write(tmp_path / "task1" / "VQA" / "Result.text", text).parents[1], "mcitlib")

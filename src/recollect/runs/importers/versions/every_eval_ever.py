@@ -45,10 +45,13 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
         cell = _cell(path, task, metric, mapping(entry.get("score_details")), source)
         if cell is None:
             continue
-        scores.setdefault(task, {})[metric] = cell
+        if metric in scores.setdefault(task, {}):
+            raise cannot_read(path, NAME, f"{task} has two results with {metric}; which one counts is not said.")
+        scores[task][metric] = cell
         if isinstance(config.get("lower_is_better"), bool):
             higher.setdefault(task, {})[metric] = not config["lower_is_better"]
-        units.setdefault(metric, _unit(config, metric))
+        if units.setdefault(metric, _unit(config)) != _unit(config):
+            raise cannot_read(path, NAME, f"{metric} has the units {units[metric]} and {_unit(config)} in one file.")
     library = mapping(data.get("eval_library"))
     return Evaluation(
         path=path,
@@ -113,10 +116,10 @@ def _float(value: Any) -> Any:
     return None if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
 
 
-def _unit(config: dict[str, Any], metric: str) -> str:
+def _unit(config: dict[str, Any]) -> str:
     told = _UNITS.get(str(config.get("metric_unit")).lower())
     bounds = _float(config.get("min_score")), _float(config.get("max_score"))
-    by_bounds = {(0, 1): "fraction", (0, 100): "percent"}.get(bounds) if None not in bounds else None
+    by_bounds = "fraction" if bounds == (0, 1) else "percent" if bounds == (0, 100) else None
     return told or by_bounds or "raw"
 
 

@@ -13,7 +13,16 @@ from typing import Any
 
 from recollect.runs.arrange import Choices
 from recollect.runs.importers.build import whole
-from recollect.runs.importers.files import cannot_read, find_files, guess_json, head, in_words, is_folder, load_json
+from recollect.runs.importers.files import (
+    cannot_read,
+    find_files,
+    guess_json,
+    head,
+    in_words,
+    is_folder,
+    load_json,
+    once,
+)
 from recollect.runs.importers.versions.assemble import runs_of
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, measured
 from recollect.runs.importers.versions.json_tool import listing, mapping
@@ -88,7 +97,7 @@ def header_of(path: Path) -> dict[str, Any] | None:
 
 def _parsed(path: Path, data: bytes) -> dict[str, Any]:
     try:
-        return mapping(json.loads(data))
+        return mapping(json.loads(data, object_pairs_hook=once))
     except (ValueError, RecursionError) as error:
         raise cannot_read(path, NAME, f"its header is not JSON: {error}.") from None
 
@@ -126,6 +135,8 @@ def _scores(path: Path, results: Mapping[str, Any]) -> dict[str, Measured]:
     """The metrics of every scorer; those of the first, or of the one that `headline` names, by their own names."""
     scorers = [mapping(score) for score in listing(results.get("scores"))]
     headline = results.get("headline")
+    if not scorers:
+        raise cannot_read(path, NAME, "its results have no scores.")
     first = str(headline) if any(score.get("name") == headline for score in scorers) else str(scorers[0].get("name"))
     found = {}
     for score in sorted(scorers, key=lambda score: score.get("name") != first):

@@ -15,7 +15,7 @@ NAME = "mcitlib"
 SUMMARY = "MCITlib, CoIN: folders with Result.text per checkpoint (task<k>) and data set"
 
 _FILE = "Result.text"
-_SCORE = re.compile(r"Samples:\s*(\d+)\s*\n\s*Accuracy:\s*([\d.]+)\s*%")
+_SCORE = re.compile(r"Samples:\s*([0-9]{1,12})\s*\n\s*Accuracy:\s*([0-9]{1,3}(?:\.[0-9]{1,30})?)\s*%")
 _ROW = re.compile(r"(?:task|stage|step)[-_]?(\d{1,6})", re.IGNORECASE)
 
 

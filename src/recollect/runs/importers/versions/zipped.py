@@ -10,15 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.runs.importers.files import MAX_BYTES, cannot_read
+from recollect.runs.importers.files import MAX_BYTES, cannot_read, in_words
 
 _ZSTD = 93
+BROKEN = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    OverflowError,
+)
 
 
 def member(path: Path, name: str, tool: str) -> bytes | None:
     """The bytes of one member; None if there is none of that name."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if archive.namelist().count(name) > 1:
+                raise cannot_read(path, tool, f"it has two members called {in_words(name)}.")
             if name not in archive.namelist():
                 return None
             about = archive.getinfo(name)
@@ -27,8 +40,17 @@ def member(path: Path, name: str, tool: str) -> bytes | None:
                     path, tool, f"its {name} has {about.file_size:,} bytes; up to {MAX_BYTES:,} are read."
                 )
             return _zstd(archive, about, path, tool) if about.compress_type == _ZSTD else archive.read(about)
-    except (zipfile.BadZipFile, EOFError, OSError, zlib.error, struct.error, NotImplementedError) as error:
+    except BROKEN as error:
         raise cannot_read(path, tool, f"it is not a whole zip file ({error}).") from None
+
+
+def names_in(path: Path) -> list[str]:
+    """The names of the members; none if it is not a zip. Never raises."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except BROKEN:
+        return []
 
 
 def _zstd(archive: zipfile.ZipFile, about: zipfile.ZipInfo, path: Path, tool: str) -> bytes:
