@@ -15,6 +15,7 @@ import numpy as np
 
 import recollect as rc
 from recollect.errors import NotComputable
+from recollect.metrics import value_bounds
 from recollect.runs import Group, attach_joint, group, load
 from recollect.runs.reduced import at_rows
 from recollect.runs.run import Run
@@ -24,12 +25,11 @@ HERE = Path(__file__).parent
 CLASSES = {
     "AA": "acc.average",
     "AF": "forgetting.chaudhry2018",
-    "RAA": "raa.michel2023",
-    "RAF": "raf.michel2023",
     "within": "split.within",
     "older": "split.older",
     "newer": "split.newer",
 }
+PROBES = {"AF of probes": "probe.forgetting", "mean of probes": "probe.average"}
 CONCEPTS = {
     "CA": "acc.continual_average",
     "BWT": "bwt.diazrodriguez2018",
@@ -53,7 +53,8 @@ HEAD = """# Finished experiments
 
 Run records (one folder per run) of the experiments in `examples/`, and what they say. Nothing here is typed: this page
 is written by `python results/make_tables.py`, pages are made by `recollect report results/...`. Means over seeds with
-95 % t intervals; n is the number of seeds, rows that of the evaluations."""
+95 % t intervals; n is the number of seeds, rows that of the evaluations. RAA and RAF are curves: after the last task
+they are AA and AF by construction."""
 _SPLIT = ("AF", "within", "older", "newer")
 TABLES_IN_DOCS = (
     ("split", "cifar100", _SPLIT),
@@ -76,6 +77,8 @@ ABOUT = {
     " (16 epochs) after 25. Under way: the runs that are finished.",
     "tiny-imagenet-partial": "The same at 25 evaluations, GDumb at 12, with the first 100 of 500 training images of"
     " each class.",
+    "digits-probe": "`recollect run examples/digits-probe.yaml -o results`: split digits, 5 tasks of 2 classes, one"
+    " pass, an MLP; after every task a linear probe of each task's features, refitted to its training samples.",
     "nsl-kdd-aware": f"{RUN.format('nsl-kdd/aware')}: NSL-KDD in five clustered concepts, 1,000 training and test rows"
     " each, ROC-AUC; the seed orders the concepts.",
     "nsl-kdd-incremental": f"{RUN.format('nsl-kdd/incremental')}: the same, boundaries only.",
@@ -92,7 +95,9 @@ ABOUT = {
 def cell(members: Group, metric: str) -> str:
     """Mean and interval over seeds; one seed has none."""
     try:
-        made = estimate(rc.score(members.matrix, metric))
+        made = estimate(
+            rc.score(members.matrix, metric), bounds=value_bounds(members.matrix, rc.metrics.registry.get(metric))
+        )
     except NotComputable:  # an input is not there: future tasks, or the scores among fewer classes
         return "not defined"
     if math.isnan(float(made.value)):
@@ -117,6 +122,8 @@ def lines_of(runs: list[Run], columns: dict[str, str] | None) -> str:
         columns = CONCEPTS if runs[0].scenario and runs[0].scenario.startswith("concept") else CLASSES
     if runs[0].experiment and runs[0].experiment.startswith("graphs"):
         columns = LINKS if runs[0].problem == "links" else GRAPHS
+    if any(run.matrix.probe is not None for run in runs):
+        columns = {**columns, **PROBES}
     lines = [f"| learner | n | rows | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
     groups = group(runs)
     fewest = min((rows_of(members) for members in groups), key=len)
@@ -161,9 +168,9 @@ def with_splits(page: str) -> str:
     return page
 
 
-def with_graphs(page: str) -> str:
-    """The page on graphs with the tables of its experiments between their marks."""
-    for folder in sorted(path for path in HERE.iterdir() if path.name.startswith("graphs-")):
+def with_tables(page: str) -> str:
+    """The page with the tables of experiments between their marks."""
+    for folder in sorted(path for path in HERE.iterdir() if path.is_dir()):
         head, mark, rest = page.partition(f"<!-- results/{folder.name} -->\n")
         if mark:
             page = head + mark + table(folder) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
@@ -172,11 +179,14 @@ def with_graphs(page: str) -> str:
 
 def main() -> None:
     docs = HERE.parent / "docs"
-    guide, graphs = docs / "michel2023.md", docs / "graphs.md"
+    guide = docs / "michel2023.md"
     pages = {
         HERE / "README.md": readme(),
         guide: with_splits(guide.read_text(encoding="utf-8")),
-        graphs: with_graphs(graphs.read_text(encoding="utf-8")),
+        **{
+            page: with_tables(page.read_text(encoding="utf-8"))
+            for page in (docs / "graphs.md", docs / "experiments.md")
+        },
     }
     for page, text in pages.items():
         if "--check" not in sys.argv[1:]:

@@ -238,3 +238,17 @@ def test_imported_results_alone_and_their_words() -> None:
     assert roc.why_not("raa") == "its difficulty does not follow from a number of classes"
     assert avalanche.why_not("raa") is None or "n_classes" in (avalanche.why_not("raa") or "")
     assert roc.learners[0].seeds == (7,)
+
+
+def test_probes_of_one_learner_are_not_lost_beside_one_without() -> None:
+    first, *others = make_groups()
+    probed = [
+        replace(
+            run, rows=tuple(replace(row, scores={**row.scores, "probe": (0.5,) * (row.after + 1)}) for row in run.rows)
+        )
+        for run in first.runs
+    ]
+    (stream,) = gather([Group(tuple(probed)), *others]).streams
+    made = {learner.name: learner.numbers["probe.average"] for learner in stream.learners}
+    assert made.pop(first.learner).value == 0.5
+    assert not any(one.is_known for one in made.values())

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from recollect.report.gather import gather
 from recollect.report.results import UNKNOWN, Stream
@@ -193,8 +194,14 @@ class TestWhatWasForgotten:
         assert str(forgotten(one, WORDS)) == (
             "er's accuracy on earlier tasks has fallen by 0.400 [0.390, 0.410] from its best: 0.015 within the task"
             " and 0.380 by confusion with newer tasks; none of it is shown by confusion with older tasks."
-            " Linear probes of its features lost 0.016 [0.006, 0.026]."
+            " The representation lost some of it: the accuracy of linear probes of its features, refitted at every row,"
+            " has fallen by 0.016 [0.006, 0.026]."
         )
+
+    @pytest.mark.parametrize("value", [0.005, -0.1])
+    def test_a_representation_that_is_not_shown_to_lose(self, value: float) -> None:
+        text = str(forgotten(self.learner(number(0.4), probe=number(value)), WORDS))
+        assert "No loss of the representation is shown: the accuracy of linear probes" in text
 
     def test_no_forgetting_and_gain(self) -> None:
         none, gain = (str(forgotten(self.learner(af), WORDS)) for af in (number(0.005), number(-0.1)))

@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
@@ -62,7 +63,8 @@ class PlanEntry(Model):
     """What is evaluated: which columns, after which tasks, how often inside tasks, how many samples of each task.
 
     `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples. `online`:
-    every batch is scored before it is learned, in a window of so many samples; `fading` as `Plan` has it.
+    every batch is scored before it is learned, in a window of so many samples; `fading` as `Plan` has it. `probe` fits
+    linear probes to the features after each row: true, or how many training samples of each task they see.
     """
 
     columns: Literal["all", "seen"] = "all"
@@ -71,6 +73,14 @@ class PlanEntry(Model):
     subsample: Whole | None = None
     online: Annotated[StrictInt, Field(ge=2)] | None = None
     fading: Annotated[StrictFloat, Field(gt=0, lt=1)] | None = None
+    probe: StrictBool | Whole = False
+
+    @field_validator("probe", mode="before")
+    @classmethod
+    def _probe(cls, given: Any) -> Any:
+        if isinstance(given, bool) or _is_whole(given, 1):
+            return given
+        raise ValueError(f"true, false, or how many training samples of each task (at least 1); got {given!r}")
 
     @field_validator("rows", mode="before")
     @classmethod

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recollect.streams.stream import Stream
 
 _KEPT = 4
+_ALWAYS = ("rows", "columns", "every", "subsample")
 # Of more seeds a record does not list all that were planned.
 _MOST_LISTED = 1000
 
@@ -67,7 +68,9 @@ class Job:
         """What the experiment file says of it, in plain values."""
         learner = {"name": self.learner, "options": dict(self.learner_options)}
         stream = {"name": self.stream, "options": dict(self.stream_options)}
-        decides = {"learner": learner, "stream": stream, "seed": self.seed, "plan": asdict(self.plan)}
+        # Records of earlier versions do not say what was not asked for then.
+        plan = {key: value for key, value in asdict(self.plan).items() if value is not None or key in _ALWAYS}
+        decides = {"learner": learner, "stream": stream, "seed": self.seed, "plan": plan}
         if self.target is not None:
             decides["target"] = self.target
         made: dict[str, Any] = json.loads(json.dumps(decides, default=str))
@@ -195,17 +198,17 @@ def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Strea
 
 def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
     from recollect.learners import LEARNERS
+    from recollect.problems.probing import SAMPLES
 
     rows = entry.rows
     planned = spread(rows, sections) if isinstance(rows, int) else None if rows is None else tuple(sorted(set(rows)))
     if planned and planned[-1] >= sections:
         raise UsageError(f"plan.rows names the task {planned[-1]}; the stream has tasks 0 to {sections - 1}.")
+    every, probe = entry.every, SAMPLES if entry.probe is True else entry.probe or None
     card = LEARNERS.get(learner.name)
     if card is not None and card.evaluated == "end":
         planned, every = (sections - 1,), None
-    else:
-        every = entry.every
-    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading)
+    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading, probe)
 
 
 def _test_samples(stream: Stream, plan: Plan) -> int:

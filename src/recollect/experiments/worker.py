@@ -71,12 +71,13 @@ class Probe:
 
 def make_examiner_and_learner(job: Job) -> None:
     """Make what a run needs, and forget it."""
+    from recollect.problems.probing import Probes
     from recollect.protocol.loop import exam_of
 
     stream = stream_of(job)
     exam_of(stream, job.target)
     identity_of(job, stream)
-    new_learner(job, stream)
+    Probes.of(job.plan, stream, new_learner(job, stream))
 
 
 def new_learner(job: Job, stream: Stream) -> Learner:

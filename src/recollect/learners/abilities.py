@@ -15,12 +15,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from recollect.errors import UsageError
 from recollect.learners.base import Learner
-from recollect.problems.base import Flags
+from recollect.problems.base import Flags, Represents
 
 __all__ = [
     "Configured",
     "Flags",
     "Noted",
+    "Represents",
     "Sees",
     "Settles",
     "check_hooks",
@@ -71,6 +72,7 @@ HOOKS: dict[str, tuple[str, ...] | None] = {
     "settle": (),
     "see": ("view",),
     "flagged": ("scores", "task"),
+    "represent": ("x",),
     "stored_samples": None,
     "stored_bytes": None,
     "notes": None,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from recollect.errors import UsageError
 from recollect.learners import devices
 from recollect.learners.base import Array, Keeping, Resumable, Scores, Setting, State
-from recollect.learners.inference import PIECE_OF_IMAGES, score_all
+from recollect.learners.inference import PIECE_OF_IMAGES, features_of, in_pieces, score_all
 from recollect.learners.inputs import Adapter, Inputs
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.objectives import objective_of
@@ -99,6 +99,10 @@ class NetworkLearner(Keeping):
     def score(self, x: Array, task: NDArray[np.int64] | None = None) -> Scores:
         """The logits of all classes, or whatever the problem asks for."""
         return self.objective.answers(score_all(self.network, self.inputs, x, self.setting.n_outputs))
+
+    def represent(self, x: Array) -> NDArray[np.float64]:
+        """What the last layer reads of these samples; the network is left as it was."""
+        return features_of(self.network, self.inputs, x, self.setting.n_outputs)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -235,13 +239,7 @@ class FixedFeatures(NetworkLearner):
 
     def __call__(self, x: Array) -> NDArray[np.float64]:
         forward = getattr(self.network, "features", self.network)
-        self.network.eval()
-        with torch.inference_mode():
-            parts = [
-                forward(self.inputs.tensor(x[start : start + PIECE_OF_IMAGES])).flatten(1).cpu().numpy()
-                for start in range(0, len(x), PIECE_OF_IMAGES)
-            ]
-        return np.concatenate(parts).astype(np.float64)
+        return in_pieces(self.network, forward, self.inputs, x, PIECE_OF_IMAGES)
 
     def _check_outputs(self) -> None:
         """Features may have any number of outputs, and weights that are never trained."""

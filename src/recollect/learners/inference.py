@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from recollect.errors import UsageError
 from recollect.learners.base import Array, Scores
 from recollect.learners.networks import MLP, Block, ResNet18
 
@@ -76,6 +78,54 @@ def score_all(network: nn.Module, inputs: Adapter, x: Array, n_classes: int) -> 
     if folded is None:
         network.train()
     return scores
+
+
+def features_of(network: nn.Module, inputs: Adapter, x: Array, n_outputs: int) -> NDArray[np.float64]:
+    """What the last layer reads of the samples `x`, in evaluation mode; the global generators stay as they are."""
+    with torch.random.fork_rng(devices=[]):
+        return in_pieces(network, _before_head(network, n_outputs), inputs, x, inputs.piece(network))
+
+
+def in_pieces(
+    network: nn.Module, forward: Callable[[Any], Tensor], inputs: Adapter, x: Array, piece: int
+) -> NDArray[np.float64]:
+    """What `forward` gives of the samples, one row each; the network is left in training mode."""
+    network.eval()
+    try:
+        with torch.inference_mode():
+            parts = [
+                forward(inputs.tensor(x[start : start + piece])).flatten(1).cpu().numpy()
+                for start in range(0, len(x), piece)
+            ]
+    finally:
+        network.train()
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _before_head(network: nn.Module, n_outputs: int) -> Callable[[Any], Tensor]:
+    """From samples to features: by the network's own method, else what its last linear layer is given."""
+    for name in ("sample_features", "features"):
+        own: Callable[[Any], Tensor] | None = getattr(network, name, None)
+        if own is not None and not isinstance(own, nn.Module):
+            return own
+    heads = [part for part in network.modules() if isinstance(part, nn.Linear) and part.out_features == n_outputs]
+    if not heads:
+        raise UsageError(
+            f"The features of {type(network).__name__} are not known: it has no method `features(x)` and no nn.Linear"
+            f" with {n_outputs} outputs, whose inputs they would be. Give it the method, or leave `probe` out of the"
+            " plan."
+        )
+
+    def forward(x: Any) -> Tensor:
+        seen: list[Tensor] = []
+        handle = heads[-1].register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        try:
+            network(x)
+        finally:
+            handle.remove()
+        return seen[-1]
+
+    return forward
 
 
 def fold(network: nn.Module) -> Folded | None:

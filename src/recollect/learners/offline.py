@@ -69,6 +69,11 @@ class OfflineLearner(NetworkLearner):
         self.settle()
         return super().score(x, task)
 
+    def represent(self, x: Array) -> NDArray[np.float64]:
+        """What the last layer reads, after training anew if what is stored has changed."""
+        self.settle()
+        return super().represent(x)
+
     def _retrain(self) -> None:
         self._adopt(build(self.options, self.setting, sub_seed(self._seeds.init, self.changes)))
         seed = sub_seed(self._seeds.learner, "training", self.changes)

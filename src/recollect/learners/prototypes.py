@@ -55,6 +55,11 @@ class NearestClassMean:
         scores = 2 * features @ self.means.T - (self.means**2).sum(1)
         return self._seen_only(scores)
 
+    def represent(self, x: Array) -> NDArray[np.float64]:
+        """The fixed features."""
+        features: NDArray[np.float64] = self._features(x)
+        return features
+
     def _seen_only(self, scores: Array) -> Scores:
         if not self.counts.any():
             return np.zeros(scores.shape, np.float32)

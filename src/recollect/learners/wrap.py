@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import HOOKS, Flags, Noted, Sees, Settles, check_hooks, misspelt
+from recollect.learners.abilities import HOOKS, Flags, Noted, Represents, Sees, Settles, check_hooks, misspelt
 from recollect.learners.base import Array, Learner, Resumable, Scores, Setting, State
 from recollect.learners.frozen import freeze, thaw
 from recollect.runs.seeds import Seeds
@@ -124,7 +124,8 @@ def wrap(learner: Any, setting: Setting, seeds: Seeds | None = None) -> Learner:
     check_hooks(learner, [hook for hook in HOOKS if hook != "score"])
     if isinstance(learner, Learner) and how == "by place":
         return learner
-    return (FlaggingObject if isinstance(learner, Flags) else ObjectLearner)(learner, setting, how)
+    kind = RepresentingObject if isinstance(learner, Represents) else ObjectLearner
+    return (FlaggingObject if isinstance(learner, Flags) else kind)(learner, setting, how)
 
 
 class ObjectLearner:
@@ -202,6 +203,14 @@ class FlaggingObject(ObjectLearner):
     def flagged(self, scores: Scores, task: NDArray[np.int64] | None = None) -> Any:
         """What the object says."""
         return self.wrapped.flagged(scores, task)
+
+
+class RepresentingObject(ObjectLearner):
+    """An object that has features."""
+
+    def represent(self, x: Array) -> Any:
+        """What the object says."""
+        return self.wrapped.represent(x)
 
 
 class SklearnLearner:

@@ -48,6 +48,14 @@ class Flags(Protocol):
         """For each score whether it is an alarm."""
 
 
+@runtime_checkable
+class Represents(Protocol):
+    """Has features: what its last layer reads."""
+
+    def represent(self, x: Any) -> Any:
+        """The features of these samples, one row each; asking changes nothing."""
+
+
 class Tracker(Protocol):
     """Scores samples before they are learned from, and keeps what scores over time need."""
 

@@ -14,6 +14,7 @@ from recollect.learners.abilities import LEARNS, Sees, Settles, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
 from recollect.problems.base import Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
+from recollect.problems.probing import Probes
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row, Task
 
@@ -63,8 +64,8 @@ def iter_protocol(
     """
     check_learner(learner, LEARNS, is_asked=examiner is None)
     plan, exam = fitting(plan, stream), exam_of(stream, target, examiner)
-    tracker = tracker_of(exam, plan)
-    for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter(), tracker):
+    tracker, probes = tracker_of(exam, plan), Probes.of(plan, stream, learner)
+    for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter(), tracker, probes):
         yield row
 
 
@@ -150,6 +151,7 @@ def walk(
     test_batch: int | None,
     meter: Meter,
     tracker: Tracker | None = None,
+    probes: Probes | None = None,
 ) -> Iterator[tuple[Row, Place]]:
     """The loop itself: each row with the place to go on from after it."""
     settles = learner if isinstance(learner, Settles) else None
@@ -171,6 +173,9 @@ def walk(
         made = examiner.row(learner, Moment(after, current, step, task_end), plan, test_batch)
         if tracker is not None and step:
             made = replace(made, online=tracker.taken())
+        if probes is not None and visited and after >= 0:
+            meter.start("probe")
+            made = probes.add(made, learner)
         meter.stop()
         return made
 

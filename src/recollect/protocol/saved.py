@@ -14,11 +14,13 @@ from recollect.errors import UsageError
 from recollect.learners.abilities import RESUMES, Noted, check_learner
 from recollect.learners.registry import role_of
 from recollect.problems.given import Function, Given
+from recollect.problems.probing import Probes
 from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
 from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, tracker_of, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
+from recollect.runs.assemble import PROBE
 from recollect.runs.identity import Identity
 from recollect.runs.run import Measure, Plan, Row, Run
 from recollect.runs.seeds import derive
@@ -87,6 +89,7 @@ def iter_run(
         planned_seeds=planned_seeds,
     )
     plan, tracker = run.plan, tracker_of(exam, run.plan)
+    probes = Probes.of(plan, stream, learner)
     with RunFolder.open(folder, run) as saved:
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
@@ -94,8 +97,8 @@ def iter_run(
         start, totals = _resume(saved, learner, tracker, lambda: made_for(learner, stream, seed))
         meter = Meter(totals)
         try:
-            order = derive(seed).stream
-            for row, place in walk(learner, stream, exam.examiner, order, plan, start, test_batch, meter, tracker):
+            order, asked = derive(seed).stream, exam.examiner
+            for row, place in walk(learner, stream, asked, order, plan, start, test_batch, meter, tracker, probes):
                 meter.start("save")
                 state = learner.state()
                 signed = replace(row, state=checkpoint.digest(state))
@@ -116,6 +119,8 @@ def iter_run(
         seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
         peaks = {key: value for key, value in meter.totals.items() if key.endswith("_bytes")}
         kept = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
+        if probes is not None:
+            kept["probe_samples"] = probes.kept
         saved.finish(timings=seconds, cost={**peaks, **kept}, notes=learner.notes if isinstance(learner, Noted) else ())
 
 
@@ -166,7 +171,10 @@ def describe(
         metric=exam.target.name,
         unit=exam.target.unit,
         higher_is_better=exam.target.higher_is_better,
-        targets=tuple(Measure(one.name, one.unit, one.higher_is_better) for one in exam.beside),
+        targets=(
+            *(Measure(one.name, one.unit, one.higher_is_better) for one in exam.beside),
+            *([] if plan.probe is None else [Measure(PROBE)]),
+        ),
         data_hash=stream.data_hash,
         status="running",
         versions=environment.versions(_PACKAGES),

@@ -99,7 +99,7 @@ def _alike(groups: Sequence[Group]) -> Iterator[list[int]]:
 
 
 def _kind(matrix: ScoreMatrix) -> tuple[Any, ...]:
-    given = (matrix.b, matrix.joint, matrix.restricted, matrix.masked, matrix.correct, matrix.n_samples)
+    given = (*matrix._batched().values(), matrix.n_samples)
     same = (matrix.learned_at, matrix.planned, matrix.inside, matrix.n_classes, matrix.steps)
     return (
         matrix.R.shape,

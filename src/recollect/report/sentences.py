@@ -246,22 +246,29 @@ def what_was_forgotten(stream: Stream) -> tuple[tuple[Sentence, ...], tuple[Sent
 def forgotten(learner: Learner, words: Words) -> Sentence:
     """How much of what a learner answered right is now answered wrong, and whether within the task or by confusion."""
     numbers, name = learner.numbers, Name(learner.label)
-    af = numbers[AF]
+    af, beside = numbers[AF], _probed(numbers.get("probe.forgetting", UNKNOWN), words)
     if not is_positive(af):
         does = f"gains on earlier {words.tasks}" if af.high < 0 else "forgets nothing that the seeds could show"
-        return sentence(name, f" {does}: AF {with_interval(af)}.")
+        return sentence(name, f" {does}: AF {with_interval(af)}.{beside}")
     start = f"'s {words.score} on earlier {words.tasks} has fallen by {with_interval(af)} from its best"
     parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
     if not all(part.is_known for part in parts.values()):
-        return sentence(name, f"{start}.")
+        return sentence(name, f"{start}.{beside}")
     said = {id: text.format(task=words.task, tasks=words.tasks) for id, text in PARTS.items()}
     sure = [id for id, part in parts.items() if excludes_zero(part) or (np.isnan(part.low) and part.value != 0)]
     found = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in sure], "and")
     not_shown = _joined([said[id] for id in parts if id not in sure], "or")
     rest = "; ".join(filter(None, (found, not_shown and f"none of it is shown {not_shown}")))
-    probe = numbers.get("probe.forgetting", UNKNOWN)
-    beside = f" Linear probes of its features lost {with_interval(probe)}." if probe.is_known else ""
     return sentence(name, f"{start}: {rest}.{beside}")
+
+
+def _probed(probe: Estimate, words: Words) -> str:
+    """Whether the representation lost it, by linear probes; nothing where there are none."""
+    if not probe.is_known:
+        return ""
+    found = "The representation lost some of it" if is_positive(probe) else "No loss of the representation is shown"
+    measured = f"the {words.score} of linear probes of its features, refitted at every row, has fallen"
+    return f" {found}: {measured} by {with_interval(probe)}."
 
 
 def _joined(texts: Sequence[str], word: str) -> str:

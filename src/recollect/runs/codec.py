@@ -334,6 +334,7 @@ def _plan(data: Mapping[str, Any] | None) -> Plan:
         _whole_or_none(data.get("subsample")),
         _whole_or_none(data.get("online")),
         _number_or_none(data.get("fading")),
+        _whole_or_none(data.get("probe")),
     )
 
 

@@ -154,7 +154,8 @@ class Plan:
     "all", or "seen" for the tasks learned so far; `every` the steps between evaluations inside tasks;
     `subsample` the test samples drawn per task where not all were used. `online`: every batch is scored before it is
     learned, and the scores over time are those of a window of so many samples; `fading` is what a sample weighs beside
-    the next one in the fading scores (1 - 1 / online, if not given).
+    the next one in the fading scores (1 - 1 / online, if not given). `probe` are the training samples of each task that
+    linear probes are fitted to after a row, None without probes.
     """
 
     rows: tuple[int, ...] | None = None
@@ -163,6 +164,7 @@ class Plan:
     subsample: int | None = None
     online: int | None = None
     fading: float | None = None
+    probe: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.rows, int) or not all(isinstance(row, _WHOLE) for row in self.rows or ()):
@@ -170,7 +172,7 @@ class Plan:
                 f"A plan's rows are the tasks after which to evaluate, such as (4, 9); got {self.rows!r}."
                 " `recollect.protocol.spread(2, 10)` spreads 2 of them over 10 tasks."
             )
-        for name, low in (("every", 1), ("subsample", 1), ("online", 2)):
+        for name, low in (("every", 1), ("subsample", 1), ("online", 2), ("probe", 1)):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, _WHOLE) or value < low):
                 raise UsageError(f"{name} in a plan is a whole number of at least {low}; got {shown(value)}.")

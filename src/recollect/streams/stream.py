@@ -250,8 +250,14 @@ class Stream:
         index = self.tasks[task].test
         if subsample is not None and subsample < len(index):
             index = np.sort(index[permutation(len(index), TEST_ORDER_SEED, task)[:subsample]])
-        x, transform = self._take(self.data.test, index), self.tasks[task].transform
-        return x if transform is None else transform(x), self._y_test.take(index)
+        return self._changed(self.data.test, index, task), self._y_test.take(index)
+
+    def train_of(self, task: int, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """At most so many training samples of one task with their labels, always the same ones: a fixed random draw."""
+        index = self.tasks[task].train
+        if most < len(index):
+            index = np.sort(index[permutation(len(index), TEST_ORDER_SEED, task)[:most]])
+        return self._changed(self.data.train, index, task), self._y_train.take(index)
 
     def record_tasks(self) -> tuple[Task, ...]:
         """The tasks as a run's record keeps them, under the data set's own names of the classes."""
@@ -369,6 +375,10 @@ class Stream:
     def _take(self, samples: Samples, index: NDArray[np.int64]) -> NDArray[Any]:
         taken = samples.take(index)
         return taken if self.scale is None else self.scale(taken)
+
+    def _changed(self, samples: Samples, index: NDArray[np.int64], task: int) -> NDArray[Any]:
+        x, transform = self._take(samples, index), self.tasks[task].transform
+        return x if transform is None else transform(x)
 
     def _transform_mixed(self, x: NDArray[Any], task: NDArray[np.int64]) -> None:
         for k in np.unique(task):

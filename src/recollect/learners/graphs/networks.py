@@ -103,6 +103,10 @@ class GraphNetwork(nn.Module):
             x = F.relu(self._layer(layer, x, graph))
         return x if isinstance(x, Tensor) else graph.dense_features
 
+    def sample_features(self, seen: Seen) -> Tensor:
+        """What the last layer sees of the samples."""
+        return self.features(seen.graph)[seen.places]
+
     def encode(self, graph: Surroundings) -> Tensor:
         """The outputs of every node."""
         x: Tensor | Sparse = self.features(graph) if len(self.layers) > 1 else graph.features
@@ -158,10 +162,18 @@ class PooledNetwork(nn.Module):
         """Where every node lies."""
         return self.nodes.encode(graph)
 
+    def sample_features(self, seen: Seen) -> Tensor:
+        """What the last layer sees of the samples."""
+        return self._pooled(seen.graph)[seen.places]
+
     def encode(self, graph: Surroundings) -> Tensor:
         """What is said of every graph."""
-        said: Tensor = self.head(graph.pool @ F.relu(self.nodes.encode(graph)))
+        said: Tensor = self.head(self._pooled(graph))
         return said
+
+    def _pooled(self, graph: Surroundings) -> Tensor:
+        pooled: Tensor = graph.pool @ F.relu(self.nodes.encode(graph))
+        return pooled
 
     def decode(self, table: Tensor, places: Tensor) -> Tensor:
         """What is said of the samples."""
