@@ -196,3 +196,7 @@ def test_a_first_task_that_ends_with_the_first_row_has_a_row_of_its_own() -> Non
     time = run(row(0), row(0, end=False), row(1), row(2)).timeline
     assert time.learned_at[0] == 0
     assert time.own == (True, True, True)
+
+
+def test_rows_beyond_the_plan_are_own_rows() -> None:
+    assert visits((0, 1), (False,) * 3, (0, 0, 1), {0: 0, 1: 2}).timeline.own == (True, True)

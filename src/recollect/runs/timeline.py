@@ -53,11 +53,12 @@ def timeline_of(run: Run) -> Timeline:
     if run.learned_at is not None:
         learned_at = [run.learned_at.get(task, -1) for task in range(T)]
         # A run that is not finished lacks its last rows; in any other record a row that is not there is a mistake.
-        absent = max(0, max(learned_at, default=-1) + 1 - len(timed)) if run.status in ("running", "failed") else 0
+        is_open = run.status in ("running", "failed")
+        absent = max([0, *(row + 1 - len(timed) for row in learned_at if is_open)])
         if not all(-1 <= row < len(timed) + absent for row in learned_at):
             raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
         rows = (*timed, *[None] * absent)
-        own = tuple(_is_own(run, task, rows) for task in range(T))
+        own = tuple(_is_own(run, task, place, rows) for task, place in enumerate(learned_at))
         return Timeline(first, rows, tuple(learned_at), own, (False,) * len(rows))
     ends: dict[int, Row] = {}
     for row in timed:
@@ -81,7 +82,7 @@ def timeline_of(run: Run) -> Timeline:
 
 def row_place(row: Row) -> tuple[int, bool, int]:
     """Where a row stands in time: a task's end, then the evaluations inside the next task by their steps."""
-    return row.after, not row.task_end, 0 if row.task_end else (row.step or 0)
+    return row.after, not row.task_end, (not row.task_end and row.step) or 0
 
 
 def ends_among(rows: Iterable[Row]) -> tuple[int, ...]:
@@ -104,7 +105,7 @@ def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends:
     """Rows inside tasks: in the order of time, with a gap for each planned task end that is absent."""
     rows: list[Row | None] = []
     learned_at = [-1] * T
-    for task in range(-1, T):
+    for task in (-1, *range(T)):
         if task >= 0 and (task in planned or task in ends):
             learned_at[task] = len(rows)
             rows.append(ends.get(task))
@@ -117,13 +118,12 @@ def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends:
     return Timeline(first, tuple(rows), tuple(learned_at), tuple(at >= 0 for at in learned_at), inside)
 
 
-def _is_own(run: Run, task: int, rows: tuple[Row | None, ...]) -> bool:
+def _is_own(run: Run, task: int, place: int, rows: tuple[Row | None, ...]) -> bool:
     """Whether the row by which a task had been learned came right after it, where rows are visits or batches.
 
     A plan that leaves rows out may have left out that one, and then the next row stands for it. It is told by the row
     itself, or by the visit or batch before it, which was evaluated too.
     """
-    place = (run.learned_at or {}).get(task, -1)
     if place < 0 or run.plan.rows is None or place >= len(run.plan.rows):
         return place >= 0
     sections = sorted(set(run.plan.rows))
