@@ -1,9 +1,9 @@
 """Which wrong lines do the tests notice? Small mutants of one module at a time, each tried on the tests that cover it.
 
 A mutant changes one place: a comparison (`<` to `<=`, `==` to `!=`), an operator (`+` to `-`), a whole number (n to
-n + 1), `and` to `or`, `min` to `max`, `not x` to `x`. It is written into a copy of the tree, the tests are run until the
-first failure, and a mutant that no test notices is named. It survives for one of two reasons: a test is missing, or the
-change changes nothing that can be seen; `SAME` says which of them are of the second kind, and why.
+n + 1), `and` to `or`, `min` to `max`, `not x` to `x`. It is written into a copy of the tree, the tests are run until
+the first failure, and a mutant that no test notices is named. It survives for one of two reasons: a test is missing, or
+the change changes nothing that can be seen; `SAME` says which of them are of the second kind, and why.
 
     python benchmarks/mutants.py                                  # the layers below, writes results/mutants.md
     python benchmarks/mutants.py runs/timeline.py tests/runs      # one module, prints only

@@ -294,7 +294,7 @@ def test_domains_by_name_by_range_and_by_time() -> None:
         ({"classes_per_task": 2}, "classes_per_task is about classes, and a stream of values has none"),
         ({"blurry": 0.5}, "blurry is about classes"),
         ({"scenario": "class-incremental"}, "domain-incremental or time-incremental; got class-incremental"),
-        ({"by_test": ["a"] * 29 + ["c"]}, "The domain b has training samples and no test samples|The domain c"),
+        ({"by_test": ["a"] * 29 + ["c"]}, "The domain b has training and no test samples|The domain c"),
         ({"by_test": None}, "come together; by_test is missing"),
         ({"by_test": ["a"]}, "for each of 30 samples"),
         ({"tasks": 3}, "There are 2 domains, and tasks = 3"),

@@ -18,7 +18,7 @@ from recollect.report.gather import SHOWN_FIRST, gather
 from recollect.report.page import build_page
 from recollect.report.summary import summarise
 from recollect.report.words import Words
-from recollect.runs import Group, Run, group, load
+from recollect.runs import Group, Row, Run, Task, group, load
 from tests.report.samples import make_groups, make_run
 
 FIXTURES = Path(__file__).parents[1] / "runs" / "fixtures"
@@ -252,3 +252,20 @@ def test_probes_of_one_learner_are_not_lost_beside_one_without() -> None:
     made = {learner.name: learner.numbers["probe.average"] for learner in stream.learners}
     assert made.pop(first.learner).value == 0.5
     assert not any(one.is_known for one in made.values())
+
+
+def test_a_problem_whose_scores_come_from_elsewhere_says_in_words_what_is_not_shown() -> None:
+    def run(seed: int) -> Run:
+        rows = (Row(0, scores={"reward": (1.0 + seed, 2.0)}), Row(1, scores={"reward": (0.5, 3.0 + seed)}))
+        tasks = (Task("a"), Task("b"))
+        return Run(
+            learner="er", stream="toy", seed=seed, problem="given", metric="reward", unit="raw", tasks=tasks, rows=rows
+        )
+
+    (stream,) = gather(group([run(0), run(1)])).streams
+    assert [one.what for one in stream.left_out] == [
+        "RAA and RAF are not shown",
+        "How forgetting comes about is not shown",
+        "Where wrong answers go is not shown",
+    ]
+    assert not {"raa", "raf"} & {one.part for one in stream.refusals}

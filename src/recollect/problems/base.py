@@ -89,7 +89,7 @@ class Examiner(Protocol):
 
 @dataclass(frozen=True)
 class Focus:
-    """What a field asks of its learners, and shows first.
+    """What a field asks of its learners, and shows first; by default what any matrix of scores can answer.
 
     `headline` decides who is ahead, and `level` says it in words; `compared` is what pairs are compared by; the curves
     of one tuple of `panels` stand side by side; `bwt` and `fwt` are the field's own definitions; `shown` are the
@@ -97,15 +97,33 @@ class Focus:
     its scores lie far from 0, so that their curves are looked at closely.
     """
 
-    headline: str
-    compared: tuple[str, ...]
-    panels: tuple[tuple[str, ...], ...]
+    headline: str = "acc.average"
+    compared: tuple[str, ...] = (
+        "acc.average",
+        "forgetting.chaudhry2018",
+        "acc.incremental",
+        "bwt.lopezpaz2017",
+        "fwt.lopezpaz2017",
+        "intransigence.begin",
+    )
+    panels: tuple[tuple[str, ...], ...] = (("acc.average",), ("forgetting.chaudhry2018",))
     bwt: str = "bwt.lopezpaz2017"
     fwt: str = "fwt.lopezpaz2017"
-    shown: tuple[str, ...] = ()
+    shown: tuple[str, ...] = (
+        "acc.average",
+        "acc.incremental",
+        "forgetting.chaudhry2018",
+        "bwt.lopezpaz2017",
+        "fwt.lopezpaz2017",
+    )
     titles: Mapping[str, str] = field(default_factory=dict)
     level: str = "{average} over all {tasks}"
     close: bool = False
+
+
+def no_classes(why: str) -> dict[str, str]:
+    """What a report of a problem without classes does not show: `why` tells it of answers."""
+    return {"raa": "its difficulty does not follow from a number of classes", "split": why, "errors": why}
 
 
 @dataclass(frozen=True)
@@ -117,7 +135,7 @@ class Problem:
     The first of `targets` is the one that learners are scored by unless another is asked for. `examiner` is the
     "module:Class" that is called with the stream and the target. `per_class`: a learner gives one score per class, else
     one number per sample. `objective` is the "module:Class" of what networks are trained for. `not_shown` says of a
-    part of a report (a column, the split, the errors) why this problem has none of it. `tasks_stand_alone`: what is
+    part of a report ("raa", "split", "errors") why this problem has none of it. `tasks_stand_alone`: what is
     asked of a task does not depend on the others, so that one can be left out.
     """
 
@@ -134,6 +152,11 @@ class Problem:
     objective: str | None = None
     not_shown: Mapping[str, str] = field(default_factory=dict)
     tasks_stand_alone: bool = True
+
+    def __post_init__(self) -> None:
+        stray = sorted(set(self.not_shown) - set(no_classes("")))
+        if stray:
+            raise UsageError(f"A report has no part {stray[0]!r} that {self.name} could leave out.")
 
     def check_leaving_out(self, run: Run) -> None:
         """Raise UsageError unless a task can be left out of a run without changing what the others were asked."""

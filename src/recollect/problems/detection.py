@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.problems import alarms
-from recollect.problems.base import Focus, Problem
+from recollect.problems.base import Focus, Problem, no_classes
 from recollect.problems.ranking import Ranking
 from recollect.problems.targets import Target
 
@@ -97,9 +97,5 @@ DETECTION = Problem(
         "concept-aware": ("visit", "visits"),
         None: ("visit", "visits"),
     },
-    not_shown={
-        "raa": "its difficulty does not follow from a number of classes",
-        "split": "a detector gives one score per sample, whatever it has learned since",
-        "errors": "a detector gives every sample a score, not one of several answers",
-    },
+    not_shown=no_classes("a detector gives one score per sample, not one of several answers"),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import UsageError
-from recollect.problems.base import Focus, Moment, Problem
+from recollect.problems.base import Focus, Moment, Problem, no_classes
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 # Called with the learner and the number of a task; gives one score, or scores by the names of their targets.
 Function = Callable[[Any, int], Any]
-_ELSEWHERE = "its scores come from an examiner of the user's"
 
 GIVEN = Problem(
     name="given",
@@ -27,17 +26,8 @@ GIVEN = Problem(
     scenarios=(),
     targets=(Target("score", "score"),),
     examiner="",
-    focus=Focus(
-        headline="acc.average",
-        compared=("acc.average", "forgetting.chaudhry2018", "acc.incremental", "bwt.lopezpaz2017", "fwt.lopezpaz2017"),
-        panels=(("acc.average",), ("forgetting.chaudhry2018",)),
-        shown=("acc.average", "acc.incremental", "forgetting.chaudhry2018", "bwt.lopezpaz2017", "fwt.lopezpaz2017"),
-    ),
-    not_shown={
-        "difficulty": f"{_ELSEWHERE}, and their difficulty does not follow from a number of classes",
-        "split": f"{_ELSEWHERE}, and no answers among fewer classes are known",
-        "errors": f"{_ELSEWHERE}, and where wrong answers went is not known",
-    },
+    focus=Focus(),
+    not_shown=no_classes("its scores come from an examiner of the user's, and single answers are not known"),
 )
 
 

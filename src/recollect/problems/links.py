@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.problems.base import Focus, Problem
+from recollect.problems.base import Focus, Problem, no_classes
 from recollect.problems.ranking import Ranking
 from recollect.problems.scoring import Answer, Scoring
 from recollect.problems.targets import Target
@@ -98,24 +98,6 @@ LINKS = Problem(
     examiner="recollect.problems.links:Judging",
     objective="recollect.learners.objectives:Verdict",
     per_class=False,
-    focus=Focus(
-        headline="acc.average",
-        compared=(
-            "acc.average",
-            "forgetting.chaudhry2018",
-            "acc.incremental",
-            "bwt.lopezpaz2017",
-            "fwt.lopezpaz2017",
-            "intransigence.begin",
-        ),
-        panels=(("acc.average",), ("forgetting.chaudhry2018",)),
-        shown=("acc.average", "acc.incremental", "forgetting.chaudhry2018", "bwt.lopezpaz2017", "fwt.lopezpaz2017"),
-        titles={"acc.average": "AP", "forgetting.chaudhry2018": "AF"},
-        level="{average} over all {tasks}",
-    ),
-    not_shown={
-        "raa": "its difficulty does not follow from a number of classes",
-        "split": "an answer is one score, not one of several classes",
-        "errors": "an answer is one score, not one of several classes",
-    },
+    focus=Focus(titles={"acc.average": "AP", "forgetting.chaudhry2018": "AF"}),
+    not_shown=no_classes("an answer is one score, not one of several classes"),
 )

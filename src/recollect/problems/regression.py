@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.problems.base import Focus, Problem
+from recollect.problems.base import Focus, Problem, no_classes
 from recollect.problems.scoring import Answer, Scoring
 from recollect.problems.targets import Target
 
@@ -73,25 +73,6 @@ REGRESSION = Problem(
     examiner="recollect.problems.regression:Predicting",
     objective="recollect.learners.objectives:Values",
     per_class=False,
-    focus=Focus(
-        headline="acc.average",
-        compared=(
-            "acc.average",
-            "forgetting.chaudhry2018",
-            "acc.incremental",
-            "bwt.lopezpaz2017",
-            "fwt.lopezpaz2017",
-            "intransigence.begin",
-        ),
-        panels=(("acc.average",), ("forgetting.chaudhry2018",)),
-        shown=("acc.average", "acc.incremental", "forgetting.chaudhry2018", "bwt.lopezpaz2017", "fwt.lopezpaz2017"),
-        titles={"acc.average": "average", "forgetting.chaudhry2018": "AF"},
-        level="{average} over all {tasks}",
-        close=True,
-    ),
-    not_shown={
-        "raa": "its difficulty does not follow from a number of classes",
-        "split": "a prediction is one number, not one of several classes",
-        "errors": "a prediction is one number, not one of several classes",
-    },
+    focus=Focus(titles={"acc.average": "average", "forgetting.chaudhry2018": "AF"}, close=True),
+    not_shown=no_classes("a prediction is one number, not one of several classes"),
 )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from recollect.problems.base import Focus, Problem
+from recollect.problems.base import Focus, Problem, no_classes
 from recollect.problems.targets import Target
-
-_OUTSIDE = "versions were evaluated from outside"
 
 VERSIONS = Problem(
     name="versions",
@@ -21,11 +19,7 @@ VERSIONS = Problem(
         panels=(("held_out.delta",), ("held_out.relative",)),
         shown=("held_out.delta", "held_out.relative", "held_out.ratio", "acc.average", "forgetting.chaudhry2018"),
     ),
-    not_shown={
-        "difficulty": f"{_OUTSIDE}, and their difficulty does not follow from a number of classes",
-        "split": f"{_OUTSIDE}, and no answers among fewer classes are known",
-        "errors": f"{_OUTSIDE}, and where wrong answers went is not known",
-    },
+    not_shown=no_classes("versions were evaluated from outside, and single answers are not known"),
 )
 
 _HELD_OUT = ("held_out.delta", "held_out.relative", "held_out.ratio")

@@ -125,14 +125,14 @@ NO_SPLIT = (
 
 
 def sort_out(
-    dropped: Sequence[Refusal], learners: Sequence[Learner], problem: Problem, words: Words
+    dropped: Sequence[Refusal], learners: Sequence[Learner], problem: Problem
 ) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
     """Tell what does not apply to such a stream (the problem says why) from what its runs lack."""
-    not_shown, lacking = dict(problem.not_shown), [one for one in dropped if one.part not in _PARTS["split"]]
+    lacking = [one for one in dropped if one.part not in _PARTS["split"]]
     if not any(learner.parts for learner in learners):
         lacking.append(Refusal("the split of forgetting", NO_SPLIT, part="split"))
     left_out = []
-    for part, why in not_shown.items():
+    for part, why in problem.not_shown.items():
         names = [one for one in _PARTS.get(part, (part,)) if one in {r.part for r in lacking} or part not in _PARTS]
         if part == "errors" and any(learner.errors for learner in learners):
             continue

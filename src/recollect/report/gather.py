@@ -72,7 +72,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
     cost_keys = tuple(dict.fromkeys(id for of in numbers for id in of if id not in known))
     columns, dropped = applicable(metric_columns(words, problem.focus), numbers)
     columns += applicable(cost_columns(cost_keys), numbers)[0]
-    left_out, lacking = sort_out(dropped, learners, problem, words)
+    left_out, lacking = sort_out(dropped, learners, problem)
     aside = [one.label for one in learners if not one.is_contestant]
     comparisons, refused = compare_by_all(
         {id: _by_label(measured, id) for id in problem.focus.compared},

@@ -101,12 +101,11 @@ def stream_of_values(name: str, path: Path | None, predict: str | None, by: str 
     else:
         test = np.zeros(len(y), bool)
         test[permutation(len(y), SPLIT_SEED)[: max(1, round(fraction * len(y)))]] = True
-    x = _features(table, [predict, by, split], chosen, name)
-    given = {}
+    columns = {"x": _features(table, [predict, by, split], chosen, name), "y": y}
     if by is not None:
-        column = np.asarray(_column(table, by, name))
-        given = {"by_train": column[~test], "by_test": column[test]}
-    return stream_from_values(x[~test], y[~test], x[test], y[test], name=name, **given, **options)
+        columns["by"] = np.asarray(_column(table, by, name))
+    halves = {f"{key}_{part}": column[test == (part == "test")] for key, column in columns.items() for part in _PARTS}
+    return stream_from_values(name=name, **halves, **options)
 
 
 def _spec(options: Mapping[str, Any]) -> Spec:
@@ -129,24 +128,19 @@ def _by_domain(data: Dataset, spec: Spec, train: NDArray[Any], test: NDArray[Any
         return replace(ranges, scenario=spec.scenario, shuffle=True)
     if len(names) > MOST_DOMAINS:
         raise UsageError(f"{len(names):,} domains are too many for one task each; cut a number into `tasks` ranges.")
-    tasks = []
-    for k, name in enumerate(names):
-        mine = np.flatnonzero(test == name)
-        if not len(mine):
-            raise UsageError(f"The domain {name} has training samples and no test samples. Drop it, or give it some.")
-        tasks.append(StreamTask(str(name), (0,), (0,), np.flatnonzero(place == k), mine))
-    stray = test[~np.isin(test, names)]
-    if len(stray):
-        raise UsageError(f"The domain {stray[0]} has test samples and no training samples. Drop them, or give it some.")
-    return assemble(data, spec, data.name, tuple(tasks), np.zeros(1, np.int64))
+    for one, other, has, lacks in ((names, test, "training", "test"), (test, names, "test", "training")):
+        if len(alone := one[~np.isin(one, other)]):
+            raise UsageError(f"The domain {alone[0]} has {has} and no {lacks} samples. Drop it, or give it some.")
+    parts = [(str(name), np.flatnonzero(place == k), np.flatnonzero(test == name)) for k, name in enumerate(names)]
+    tasks = tuple(StreamTask(name, (0,), (0,), mine, asked) for name, mine, asked in parts)
+    return assemble(data, spec, data.name, tasks, np.zeros(1, np.int64))
 
 
 def _groups(by: ArrayLike | None, values: Values, what: str) -> NDArray[Any]:
     if by is None:
         raise UsageError(f"by_train and by_test come together; {what} is missing.")
     array = as_array(by, what)
-    if array.dtype.kind == "O":
-        array = array.astype(str)
+    array = array.astype(str) if array.dtype.kind == "O" else array
     if array.shape != values.shape or (array.dtype.kind == "f" and not np.isfinite(array).all()):
         raise UsageError(f"{what} has one finite number or name for each of {len(values):,} samples: {array.shape}.")
     return array
@@ -158,15 +152,14 @@ def _values(y: ArrayLike, what: str) -> Values:
         values = as_array(y, what).astype(np.float64)
     except (TypeError, ValueError):
         raise UsageError(f"{what} has one number per sample; got {np.asarray(y).dtype} values.") from None
-    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    values = values[:, 0] if values.shape[1:] == (1,) else values
     if values.ndim != 1 or not len(values):
         raise UsageError(f"{what} has one number per sample, at least one; got the shape {values.shape}.")
-    missing = int(np.count_nonzero(~np.isfinite(values)))
-    if missing:
-        first = int(np.flatnonzero(~np.isfinite(values))[0])
+    missing = np.flatnonzero(~np.isfinite(values))
+    if len(missing):
         raise UsageError(
-            f"{what} is NaN or infinite for {missing:,} of {len(values):,} samples, the first of them {first}. Drop"
-            " these samples, or give them their values."
+            f"{what} is NaN or infinite for {len(missing):,} of {len(values):,} samples, the first of them"
+            f" {missing[0]}. Drop these samples, or give them their values."
         )
     return values
 
@@ -182,21 +175,16 @@ def _digest(data: Dataset, *values: Values) -> str:
 
 def _table(name: str, path: Path | None) -> tuple[Any, str]:
     """Columns, or arrays, by their names: a DataFrame, or a mapping in which x holds the features."""
-    if path is None:
-        return _diabetes(), name
-    if path.suffix == ".npz":
-        return in_small_letters(read_npz(path), path), path.stem
-    return read_csv(path), path.stem
-
-
-def _diabetes() -> dict[str, Any]:
-    """442 patients: ten measurements as they were taken, and the progression of the disease one year later."""
+    if path is not None:
+        return in_small_letters(read_npz(path), path) if path.suffix == ".npz" else read_csv(path), path.stem
     try:
         from sklearn.datasets import load_diabetes
     except ImportError:
         raise MissingExtra.of("scikit-learn", "sklearn") from None
+    # 442 patients: ten measurements as they were taken, and the progression of the disease one year later.
     found = load_diabetes(scaled=False)
-    return {"x": found.data, "y": found.target, **dict(zip(found.feature_names, found.data.T, strict=True))}
+    columns = dict(zip(found.feature_names, found.data.T, strict=True))
+    return {"x": found.data, "y": found.target, **columns}, name
 
 
 def _column(table: Any, name: str, source: str) -> Any:
