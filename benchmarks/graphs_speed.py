@@ -45,7 +45,7 @@ def epoch_of(form: str, stream: Any) -> Callable[[], Any]:
     from recollect.learners.graphs.products import Surroundings
 
     view = stream.views.training(0)
-    graph = Surroundings.of(view.adjacency, view.features, torch.device("cpu"))
+    graph = Surroundings.of(view, torch.device("cpu"))
     x, batch = graph.dense_features, next(stream.batches(0))
     edges = graph.edge_index if form == "edges" else graph.normalised.matrix
     kept = {"normalize": form == "edges", "cached": form == "edges"}

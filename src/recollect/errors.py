@@ -39,6 +39,7 @@ _EXTRAS = {
     "pooch": "data",
     "pydantic": "run",
     "ray": "ray",
+    "rdkit": "molecules",
     "sklearn": "sklearn",
     "submitit": "slurm",
     "tensorboard": "tensorboard",

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recollect.runs import Row, Run, Task, save
+
 from .conftest import R1, Command
 
 
@@ -163,3 +165,14 @@ def test_an_interval_over_the_items_of_one_run(recollect: Command, tmp_path: Pat
     bare = tmp_path / "bare.json"
     bare.write_text('{"R": [[0.8, 0.1], [0.6, 0.9]]}')
     assert "sizes of the test sets" in recollect("score", bare, "-m", "AA", "--interval", "items").err
+
+
+def test_a_ranking_has_no_interval_over_items(recollect: Command, tmp_path: Path) -> None:
+    tasks = (Task("a", n_samples=100), Task("b", n_samples=100))
+    rows = (Row(0, scores={"roc_auc": (0.8, 0.5)}), Row(1, scores={"roc_auc": (0.6, 0.9)}))
+    run = Run(learner="er", stream="toy", tasks=tasks, problem="links", metric="roc_auc", unit="fraction", rows=rows)
+    save([run], tmp_path / "run")
+    (line,) = json.loads(recollect("score", tmp_path / "run", "-m", "AA", "--json").out)
+    assert (line["value"], line["low"]) == (0.75, None)
+    asked = recollect("score", tmp_path / "run", "-m", "AA", "--interval", "items")
+    assert (asked.code, "ROC-AUC is no share of right answers" in asked.err) == (1, True)

@@ -192,7 +192,9 @@ def test_networks_learn_and_go_on_bit_for_bit(name: str, tmp_path: Path) -> None
 def test_the_classes_are_those_of_classification() -> None:
     assert {"finetune", "er", "ewc", "joint_incremental"} <= set(NETWORKS)
     assert all("classification" in LEARNERS[name].problems for name in NETWORKS)
-    with pytest.raises(UsageError, match="'lwf' is for classification, and the stream asks for regression"):
+    with pytest.raises(
+        UsageError, match="'lwf' is for classification and properties, and the stream asks for regression"
+    ):
         make_learner("lwf", {}, Setting.of(stream()), derive(0))
 
 

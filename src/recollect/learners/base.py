@@ -97,7 +97,8 @@ class Keeping:
 class Setting:
     """What a learner may know of a stream before it starts.
 
-    `scale` is the mean and the deviation of the first task's training targets, where they are numbers.
+    `scale` is the mean and the deviation of the first task's training targets, where they are numbers;
+    `n_edge_features` how many numbers are known of an edge, where samples are in a graph.
 
     >>> setting = Setting(input_shape=(64,), n_classes=4, tasks=((0, 1), (2, 3)))
     >>> setting.n_features, setting.task_of_class
@@ -113,6 +114,7 @@ class Setting:
     problem: str = "classification"
     samples: str = "arrays"
     scale: tuple[float, float] = (0.0, 1.0)
+    n_edge_features: int = 0
 
     def __post_init__(self) -> None:
         if not self.tasks or self.n_classes < self.per_class or not self.input_shape:
@@ -140,6 +142,7 @@ class Setting:
             problem=str(stream.problem),
             samples=str(stream.samples),
             scale=stream.value_scale,
+            n_edge_features=int(stream.n_edge_features),
         )
 
     @property
@@ -200,7 +203,7 @@ class LearnerCard:
     needs_boundaries: bool = False
     evaluated: str = "always"
     extra: str | None = "torch"
-    problems: tuple[str, ...] = ("classification",)
+    problems: tuple[str, ...] = ("classification", "properties")
     role: str = "contestant"
     samples: tuple[str, ...] = ("arrays",)
 

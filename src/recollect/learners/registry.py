@@ -20,7 +20,7 @@ from recollect.runs.seeds import Seeds
 # What learners with a network take: where samples are ids in a graph, a network over graphs sees it.
 _ANY = ("arrays", "nodes", "links", "graphs")
 # What a network can be trained for.
-NETWORKS = ("classification", "regression", "links")
+NETWORKS = ("classification", "properties", "regression", "links")
 
 _CARDS = (
     LearnerCard(

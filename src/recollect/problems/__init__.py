@@ -7,11 +7,12 @@ from recollect.problems.classification import CLASSIFICATION
 from recollect.problems.detection import DETECTION
 from recollect.problems.given import GIVEN, Given
 from recollect.problems.links import LINKS
+from recollect.problems.properties import PROPERTIES
 from recollect.problems.regression import REGRESSION
 from recollect.problems.targets import Target
 from recollect.problems.versions import RELEASES, VERSIONS
 
-for _problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, GIVEN, VERSIONS, RELEASES):
+for _problem in (CLASSIFICATION, DETECTION, REGRESSION, LINKS, PROPERTIES, GIVEN, VERSIONS, RELEASES):
     PROBLEMS[_problem.name] = _problem
 
 __all__ = ["CLASSIFICATION", "PROBLEMS", "Examiner", "Focus", "Given", "Moment", "Problem", "Target", "problem_of"]

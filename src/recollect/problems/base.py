@@ -178,6 +178,15 @@ class Problem:
             )
         return target_of(given, self.targets)
 
+    def counts(self, metric: str) -> bool:
+        """Whether a score is the share of right answers, as far as is known: a ranking of a test set is not.
+
+        >>> from recollect.problems import problem_of
+        >>> problem_of("classification").counts("accuracy"), problem_of("links").counts("roc_auc")
+        (True, False)
+        """
+        return all(target.function is None for target in self.targets if target.name == metric)
+
     def score_name(self, metric: str) -> str:
         """A score as people call it: the label of a target, else the name itself, in small letters if it is a word.
 

@@ -1,7 +1,8 @@
 """One evaluation of a detector: a concept's whole test set at a time, scored by every target at once.
 
 Some detectors (PyOD's ECOD and COPOD) score a sample against the batch that it comes in, so the batch is part of
-the protocol: one concept's test samples in the data set's own order, as pyCLAD has it.
+the protocol: one concept's test samples in the data set's own order, as pyCLAD has it. Samples that are ids in a graph
+are asked in one pass over what may be seen, all tasks mixed.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Scoring:
         T = len(self.stream.tasks)
         every = (plan.columns == "all" or moment.current < 0) and self.stream.asks_future
         last = T if every else moment.current + 1
-        answers = [self._ask(learner, task, plan.subsample) for task in range(last)]
+        answers = self._answers(learner, last, plan.subsample)
         row = Row(moment.after, step=moment.step, task_end=moment.task_end)
         if not answers:
             return replace(row, reason="nothing can be seen yet")
@@ -110,15 +111,29 @@ class Scoring:
                 reasons[task.name] = reason
         return (*values, *[None] * (len(self.stream.tasks) - len(values))), reasons
 
-    def _ask(self, learner: Answers, task: int, subsample: int | None) -> Answer:
-        x, labels = self.stream.test_of(task, subsample)
-        given = np.full(len(x), task) if self.stream.gives_task else None
-        scores = scores_of(learner, x, given)
+    def _answers(self, learner: Answers, last: int, subsample: int | None) -> list[Answer]:
+        if self.stream.views is None:
+            parts = [self.stream.test_of(task, subsample) for task in range(last)]
+            said = [self._ask(learner, x, np.full(len(x), task)) for task, (x, _) in enumerate(parts)]
+            return [self._answer(learner, task, y, said[task]) for task, (_, y) in enumerate(parts)]
+        everything = max(1, sum(len(task.test) for task in self.stream.tasks))
+        for given in self.stream.test_batches(everything, tasks=range(last), subsample=subsample):
+            scores = self._ask(learner, given.x, given.task)
+            own = [given.task == task for task in range(last)]
+            return [self._answer(learner, task, given.y[mine], scores[mine]) for task, mine in enumerate(own)]
+        return []
+
+    def _ask(self, learner: Answers, x: NDArray[Any], task: NDArray[np.int64]) -> NDArray[np.float64]:
+        """One number for each sample."""
+        return scores_of(learner, x, task if self.stream.gives_task else None)
+
+    def _answer(self, learner: Answers, task: int, labels: NDArray[Any], scores: NDArray[np.float64]) -> Answer:
         unknown = int(np.count_nonzero(~np.isfinite(scores)))
         if unknown:
             if np.isnan(scores).all() and not has_broken_weights(learner):
                 return self.answer(labels, None, None, _NOT_LEARNED)
-            return self.answer(labels, None, None, _diverged(unknown, len(x)))
+            return self.answer(labels, None, None, _diverged(unknown, len(scores)))
+        given = np.full(len(scores), task) if self.stream.gives_task else None
         return self.answer(labels, scores, alarms_of(learner, scores, given))
 
 

@@ -228,8 +228,12 @@ def _over_items(group: Group, outcome: Outcome, method: str) -> Estimate | None:
         return None  # cells whose items nobody counted have no noise of items
     from recollect.stats.item_noise import over_items
 
+    run = group.runs[0]
+    problem = problem_of(run.problem)
     try:
-        return over_items(group.runs[0].matrix, outcome.id)
+        if not problem.counts(run.metric):
+            raise NotComputable(f"{problem.score_name(run.metric)} is no share of right answers")
+        return over_items(run.matrix, outcome.id)
     except NotComputable as why:
         if method == "items":
             raise NotComputable(f"{outcome.id} of {group.learner}: {why}.") from None

@@ -115,7 +115,7 @@ def make_stream(
     if predict is not None or by is not None or name in VALUE_SETS:
         path = None if name in VALUE_SETS else _path_of(name, data)
         return stream_of_values(name, path, predict, by, **split, **options)
-    if name.endswith((".npz", ".csv", ".npy")):
+    if name.endswith((".npz", ".csv", ".csv.gz", ".npy")):
         _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         path = _path_of(name, data)
         if _holds_graph(path):
@@ -301,10 +301,11 @@ def _defaults(named: NamedStream, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _holds_graph(path: Path) -> bool:
-    if path.suffix == ".csv":
+    if path.suffix in (".csv", ".gz"):
         from recollect.streams.graphs.edges import is_edge_list
+        from recollect.streams.graphs.molecules import is_molecules
 
-        return is_edge_list(path)
+        return is_molecules(path) or is_edge_list(path)
     return any(name in ("adj_indptr", "adj_matrix.indptr", "edge_index") for name in npz_names(path))
 
 

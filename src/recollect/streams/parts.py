@@ -36,6 +36,10 @@ class Views(Protocol):
         """The shape of what is seen of one sample."""
 
     @property
+    def n_edge_features(self) -> int:
+        """How many numbers are known of an edge."""
+
+    @property
     def future(self) -> bool:
         """Whether samples of tasks to come can be seen."""
 

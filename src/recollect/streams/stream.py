@@ -104,6 +104,11 @@ class Stream:
         return "arrays" if self.views is None else self.views.samples
 
     @property
+    def n_edge_features(self) -> int:
+        """How many numbers are known of an edge of what may be seen."""
+        return 0 if self.views is None else self.views.n_edge_features
+
+    @property
     def asks_future(self) -> bool:
         """Whether tasks that have not come can be asked: in a graph that grows, their nodes are not there."""
         return self.views is None or self.views.future

@@ -20,6 +20,7 @@ from recollect.runs.seeds import derive  # noqa: E402
 from recollect.streams import Spec  # noqa: E402
 from recollect.streams.graphs.nodes import node_stream  # noqa: E402
 from recollect.streams.graphs.spec import GraphSpec  # noqa: E402
+from recollect.streams.graphs.view import View  # noqa: E402
 from tests.streams.graphs.samples import graph  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -57,7 +58,8 @@ def test_a_network_gives_what_pygs_layers_give_on_the_list_of_edges(kind, is_spa
     features = np.where(made.features > 3, made.features, 0).astype(np.float32)
     from scipy import sparse
 
-    around = Surroundings.of(made.adjacency, sparse.csr_array(features) if is_sparse else features, CPU)
+    given = sparse.csr_array(features) if is_sparse else features
+    around = Surroundings.of(View(np.arange(made.n_nodes), made.adjacency, given, made.n_nodes), CPU)
     network = seeded(lambda: GraphNetwork(kind, 8, (16,), 3))
     x = torch.from_numpy(features)
     expected = x

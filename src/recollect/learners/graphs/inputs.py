@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,15 +15,15 @@ from recollect.errors import UsageError
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.devices import to_tensor
 from recollect.learners.graphs.products import Surroundings
-
-if TYPE_CHECKING:
-    from recollect.streams.graphs.view import View
+from recollect.streams.graphs.view import View
 
 PIECE_OF_IDS = 1 << 16
 PIECE_OF_GRAPHS = 1 << 12
 PARTS_KEPT = 8
 # The shape of one sample where it is not one id: a link has two.
 _ENDS = {"links": (2,)}
+# Where the nodes of two graphs begin, where samples are graphs.
+_OFFSETS = {"graphs": np.array([0, 1, 3])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,9 @@ class GraphInputs:
 
     def __init__(self, setting: Setting, device: torch.device) -> None:
         self._device = device
-        self._n_features = setting.n_features
+        self._n_features, self._n_edge_features = setting.n_features, setting.n_edge_features
         self._per_sample = _ENDS.get(setting.samples, ())
+        self._offsets = _OFFSETS.get(setting.samples)
         self._view: View | None = None
         self._graph: Surroundings | None = None
         self._parts: dict[bytes, Surroundings] = {}
@@ -60,7 +61,7 @@ class GraphInputs:
         if view is not self._view:
             self._view = view
             self._parts = {}
-            self._graph = Surroundings.of(view.adjacency, view.features, self._device, view.offsets)
+            self._graph = Surroundings.of(view, self._device)
 
     def tensor(self, x: Array) -> Seen:
         """What the network takes; of many graphs only those of the samples, for no other has a part in the answers."""
@@ -79,8 +80,7 @@ class GraphInputs:
         """The graphs with these ids, kept while the same are asked for: a pass over a task, a memory."""
         key = ids.tobytes()
         if key not in self._parts:
-            part = view.part(ids)
-            made = Surroundings.of(part.adjacency, part.features, self._device, part.offsets)
+            made = Surroundings.of(view.part(ids), self._device)
             self._parts = {**dict(list(self._parts.items())[1 - PARTS_KEPT :]), key: made}
         return self._parts[key]
 
@@ -89,8 +89,9 @@ class GraphInputs:
         adjacency = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.float32))
         features = np.zeros((3, self._n_features), np.float32)
         places = np.zeros((2, *self._per_sample), np.int64)
-        offsets = np.array([0, 1, 3])
-        return Seen(to_tensor(places, self._device), Surroundings.of(adjacency, features, self._device, offsets))
+        about = np.zeros((adjacency.nnz, self._n_edge_features), np.float32) if self._n_edge_features else None
+        view = View(np.arange(2), adjacency, features, 3, self._offsets, about)
+        return Seen(to_tensor(places, self._device), Surroundings.of(view, self._device))
 
     def fold(self, network: nn.Module) -> Callable[[Seen], Tensor] | None:
         """One pass over the whole graph, from which every sample is answered: good for the weights of this moment.

@@ -189,7 +189,11 @@ READERS: dict[str, type[nn.Module]] = {"nodes": GraphNetwork, "links": LinkNetwo
 
 
 class OwnNetwork(nn.Module):
-    """A module of the user's of `(x, edge_index)`, or of `(x, adjacency)` if its argument is called so."""
+    """A module of the user's of `(x, edge_index)`, or of `(x, adjacency)` if its argument is called so.
+
+    Further arguments are given by their names: `edge_attr` what is known of the edges, `batch` the graph of each node.
+    Where samples are graphs and `batch` is not taken, what is said of a graph is the mean over its nodes.
+    """
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -197,12 +201,15 @@ class OwnNetwork(nn.Module):
         code = getattr(type(module).forward, "__code__", None)
         names: tuple[str, ...] = code.co_varnames[: code.co_argcount] if code is not None else ()
         self._takes_adjacency = len(names) > 2 and names[2].startswith("adj")
+        self._more = {"edge_attr", "batch"} & set(names[3:])
 
     def encode(self, graph: Surroundings) -> Tensor:
-        """The outputs of every node."""
+        """The outputs of every node, or of every graph."""
         edges = graph.normalised.matrix if self._takes_adjacency else graph.edge_index
-        outputs: Tensor = self.module(graph.dense_features, edges)
-        return outputs
+        known = {"edge_attr": graph.edge_features, "batch": graph.graph_of}
+        outputs: Tensor = self.module(graph.dense_features, edges, **{name: known[name] for name in self._more})
+        pools = graph.offsets is not None and "batch" not in self._more and isinstance(outputs, Tensor)
+        return graph.pool @ outputs if pools else outputs
 
     def decode(self, table: Tensor, places: Tensor) -> Tensor:
         """The outputs of the samples."""

@@ -16,6 +16,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from recollect.streams.graphs.view import View
+
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
@@ -64,12 +66,16 @@ def _csr(matrix: Any, device: torch.device) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """A graph as networks take it: features, and its edges in the form that each kind of layer needs, made once."""
+    """A graph as networks take it: features, and its edges in the form that each kind of layer needs, made once.
+
+    `edge_features`, where there are, has one row for each column of `edge_index`.
+    """
 
     features: Tensor | Sparse
     adjacency: Any
     device: torch.device
     offsets: Any = None
+    edge_features: Tensor | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -103,6 +109,13 @@ class Surroundings:
         return Sparse.of(sparse.csr_array((shares, np.arange(self.n_nodes), self.offsets), shape=shape), self.device)
 
     @cached_property
+    def graph_of(self) -> Tensor:
+        """The graph of each node; of one graph, zeros."""
+        sizes = [self.n_nodes] if self.offsets is None else np.diff(self.offsets)
+        with torch.inference_mode(False):
+            return torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes)).to(self.device)
+
+    @cached_property
     def edge_index(self) -> Tensor:
         """Sources and targets of all edges, each way."""
         found = self.adjacency.tocoo()
@@ -117,9 +130,10 @@ class Surroundings:
             return features if isinstance(features, Tensor) else features.matrix.to_dense()
 
     @classmethod
-    def of(cls, adjacency: Any, features: Any, device: torch.device, offsets: Any = None) -> Surroundings:
+    def of(cls, view: View, device: torch.device) -> Surroundings:
         """From a view's matrices."""
-        if sparse.issparse(features):
-            return cls(Sparse.of(features, device), adjacency, device, offsets)
-        table = torch.from_numpy(np.ascontiguousarray(features, np.float32)).to(device)
-        return cls(table, adjacency, device, offsets)
+        about = None if view.edge_features is None else torch.from_numpy(view.edge_features).to(device)
+        if sparse.issparse(view.features):
+            return cls(Sparse.of(view.features, device), view.adjacency, device, view.offsets, about)
+        table = torch.from_numpy(np.ascontiguousarray(view.features, np.float32)).to(device)
+        return cls(table, view.adjacency, device, view.offsets, about)

@@ -34,8 +34,11 @@ class Graph:
     features : one row for each node, float32; sparse where nearly all are zero; None: there are none.
     labels : the class of each node (or graph) as a place in `classes`, -1 where it has none. Where there are
         several targets or numbers to predict, floats, with NaN where nothing is known.
+    columns : what the numbers in `labels` are called, where they are floats.
     pairs, pair_labels, pair_times : the edges as the file has them, less loops: ordered, with repeats.
     offsets : where the nodes of each graph begin, and their number, where there are several graphs.
+    edge_features, edge_rows : what is known of edges, one row for each edge of the file; and a matrix like `adjacency`
+        that holds the number of each entry's row, plus one.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Graph:
     features: Features | None
     labels: NDArray[Any] | None
     classes: tuple[int | str, ...]
+    columns: tuple[str, ...] = ()
     split: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     node_times: NDArray[Any] | None = None
     node_domains: NDArray[Any] | None = None
@@ -50,6 +54,8 @@ class Graph:
     pair_labels: NDArray[Any] | None = None
     pair_times: NDArray[Any] | None = None
     offsets: NDArray[np.int64] | None = None
+    edge_rows: Matrix | None = None
+    edge_features: NDArray[np.float32] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -57,14 +63,20 @@ class Graph:
         """How many nodes there are."""
         return int(self.adjacency.shape[0])
 
+    @property
+    def n_edge_features(self) -> int:
+        """How many numbers are known of an edge."""
+        return 0 if self.edge_features is None else int(self.edge_features.shape[1])
+
     @cached_property
     def content(self) -> str:
         """The hash of nodes, edges, features and labels."""
         hashed = hashlib.sha256(b"recollect graph 1")
         for part in (self.adjacency, self.features, self.labels, self.pairs, self.pair_labels, self.offsets):
             for array in _arrays(part):
-                hashed.update(f"{array.dtype.str}{array.shape};".encode())
-                hashed.update(np.ascontiguousarray(array).tobytes())
+                _hash(array, hashed)
+        if self.edge_features is not None:
+            _hash(self.edge_features, hashed)
         return hashed.hexdigest()
 
 
@@ -75,7 +87,8 @@ def checked(raw: RawGraph) -> Graph:
     edges = _edges(raw, n, where)
     features = _features(raw.features, n, where)
     n_graphs, offsets = _graphs(raw.graph_of, n, edges, where)
-    labels, classes = _labels(raw, n if offsets is None else n_graphs, where, of_nodes=offsets is None)
+    n_samples = n if offsets is None else n_graphs
+    labels, classes = _labels(raw, n_samples, where, of_nodes=offsets is None)
     adjacency, notes = clean(edges, n)
     kept = edges[0] != edges[1]
     return Graph(
@@ -84,13 +97,16 @@ def checked(raw: RawGraph) -> Graph:
         features=features,
         labels=labels,
         classes=classes,
-        split=_split(raw.split, n if offsets is None else n_graphs, where),
+        columns=() if classes else raw.class_names,
+        split=_split(raw.split, n_samples, where),
         node_times=_times(raw.node_times, n, "node", where),
-        node_domains=_domains(raw.node_domains, n, where),
+        node_domains=_domains(raw.node_domains, n_samples, where),
         pairs=edges.T[kept],
         pair_labels=_of_edges(raw.edge_labels, edges, "label", where, kept),
         pair_times=_times(_of_edges(raw.edge_times, edges, "time", where, kept), int(kept.sum()), "edge", where),
         offsets=offsets,
+        edge_rows=None if raw.edge_features is None else _rows_of_edges(edges, adjacency),
+        edge_features=_edge_features(raw.edge_features, edges.shape[1], where),
         notes=(*raw.notes, *notes),
     )
 
@@ -262,6 +278,33 @@ def _of_edges(
     return np.asarray(values)[kept]
 
 
+def _edge_features(given: Any, m: int, where: str) -> NDArray[np.float32] | None:
+    if given is None:
+        return None
+    table = np.asarray(given)
+    if table.ndim != 2 or len(table) != m or table.dtype.kind not in "biuf":
+        raise UsageError(
+            f"The edge features{where} have one row of numbers for each of the {m:,} edges; got {table.shape} of"
+            f" {table.dtype}."
+        )
+    bad = int(np.count_nonzero(~np.isfinite(table)))
+    if bad:
+        raise UsageError(f"The edge features{where} have {bad:,} values that are not finite. Replace them first.")
+    return table.astype(np.float32)
+
+
+def _rows_of_edges(edges: NDArray[np.int64], adjacency: Matrix) -> Matrix:
+    """A matrix like the adjacency with the number of each entry's edge, plus one: its own, else that of its reverse."""
+    n = adjacency.shape[0]
+    known, first = np.unique(edges[0] * n + edges[1], return_index=True)
+    found = adjacency.tocoo()
+    wanted = found.row.astype(np.int64) * n + found.col
+    place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1))
+    back = np.searchsorted(known, found.col.astype(np.int64) * n + found.row)
+    rows = first[np.where(known[place] == wanted, place, np.minimum(back, len(known) - 1))] if len(known) else place
+    return sparse.csr_array((rows + 1, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+
+
 def _times(times: NDArray[Any] | None, n: int, what: str, where: str) -> NDArray[Any] | None:
     if times is None:
         return None
@@ -283,10 +326,15 @@ def _domains(domains: NDArray[Any] | None, n: int, where: str) -> NDArray[Any] |
     array = np.asarray(domains)
     if array.shape != (n,) or array.dtype.kind not in "iuSU":
         raise UsageError(
-            f"There is one domain, a name or a whole number, for each of the {n:,} nodes{where}; got {array.shape} of"
+            f"There is one domain, a name or a whole number, for each of the {n:,} samples{where}; got {array.shape} of"
             f" {array.dtype}."
         )
     return array
+
+
+def _hash(array: NDArray[Any], hashed: Any) -> None:
+    hashed.update(f"{array.dtype.str}{array.shape};".encode())
+    hashed.update(np.ascontiguousarray(array).tobytes())
 
 
 def _count(n: int, one: str, several: str) -> str:

@@ -32,12 +32,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Samples: ordered pairs of nodes, their labels (1 or 0), tasks, and which of them are for testing."""
+    """Samples: ordered pairs of nodes, their labels (1 or 0), tasks, and which of them are for testing.
+
+    `values` are what is asked where that is a number; then the labels say nothing.
+    """
 
     pairs: Ints
     labels: Ints
     task: Ints
     test: NDArray[np.bool_]
+    values: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,11 @@ class LinkViews:
         """How many features a node has; without any, its degrees and a one."""
         features = self.graph.features
         return (3,) if features is None else (int(features.shape[1]),)
+
+    @property
+    def n_edge_features(self) -> int:
+        """None: what is known of a link is what is asked."""
+        return 0
 
     @property
     def future(self) -> bool:
@@ -98,7 +107,7 @@ def link_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     if not len(graph.pairs):
         raise UsageError(f"{graph.name} has no edges to ask about.")
     names, found = _tasks(graph, spec, asked)
-    made = _existence(graph, found, asked, len(names)) if graph.pair_labels is None else _labelled(graph, found, asked)
+    made = _made(graph, found, asked)
     _check(made, names, graph.name)
     parts = {part: np.flatnonzero(made.test == (part == "test")) for part in ("train", "test")}
     train, test = parts["train"], parts["test"]
@@ -107,8 +116,9 @@ def link_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     )
     if whole_batches:
         spec = replace(spec, batch=max(1, len(train)))
+    classes: tuple[int, ...] = (0, 1) if made.values is None else ()
     tasks = tuple(
-        StreamTask(name, (0, 1), (0, 1), np.flatnonzero(made.task[train] == k), np.flatnonzero(made.task[test] == k))
+        StreamTask(name, classes, classes, np.flatnonzero(made.task[train] == k), np.flatnonzero(made.task[test] == k))
         for k, name in enumerate(names)
     )
     valid, tested = asked.fractions
@@ -117,9 +127,14 @@ def link_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     )
     is_edge = made.labels[train] == 1 if graph.pair_labels is None else np.ones(len(train), bool)
     views = LinkViews(graph, made.pairs[train][is_edge], made.task[train][is_edge], asked.visibility)
-    return assemble(
-        data, spec, graph.name, tasks, np.arange(2), problem="links", adds_classes=False, variant=said, views=views
-    )
+    more: dict[str, Any] = {"problem": "links", "adds_classes": False, "variant": said, "views": views}
+    if made.values is not None:
+        more |= {
+            "problem": "regression",
+            "variant": f"{said} values",
+            "values": (made.values[train], made.values[test]),
+        }
+    return assemble(data, spec, graph.name, tasks, np.arange(2), **more)
 
 
 def _tasks(graph: Graph, spec: Spec, asked: GraphSpec) -> tuple[list[str], Ints]:
@@ -138,7 +153,7 @@ def _tasks(graph: Graph, spec: Spec, asked: GraphSpec) -> tuple[list[str], Ints]
     if times is None:
         raise UsageError(f"The edges of {graph.name} have no times; a time-incremental stream needs them.")
     if isinstance(asked.periods, tuple):
-        cuts = np.array(asked.periods, times.dtype)
+        cuts = np.array(asked.periods, np.float64)
         if np.any(np.diff(cuts) <= 0) or spec.tasks not in (None, len(cuts) + 1):
             raise UsageError(f"periods are rising times, one fewer than tasks; got {list(asked.periods)}.")
     elif spec.tasks is None:
@@ -151,10 +166,30 @@ def _tasks(graph: Graph, spec: Spec, asked: GraphSpec) -> tuple[list[str], Ints]
     return [f"from {start:.10g}" for start in (times.min(), *cuts)], task
 
 
-def _labelled(graph: Graph, task: Ints, asked: GraphSpec) -> Pairs:
+def _made(graph: Graph, task: Ints, asked: GraphSpec) -> Pairs:
+    """What is asked: whether there is a link, which of two labels it has, or its label as a number."""
+    labels, asks = graph.pair_labels, asked.ask
+    if asks not in (None, "classes", "values") or (asks is not None and labels is None):
+        raise UsageError(
+            f"The edges of {graph.name} have {'one' if labels is not None else 'no'} label; got ask: {asks}."
+        )
+    if labels is None:
+        return _existence(graph, task, asked)
+    if not np.isfinite(labels).all():
+        raise UsageError(f"{int((~np.isfinite(labels)).sum()):,} edges of {graph.name} have no label. Take them out.")
+    return _valued(graph, task, asked, labels) if asks == "values" else _labelled(graph, task, asked, labels)
+
+
+def _valued(graph: Graph, task: Ints, asked: GraphSpec, labels: NDArray[Any]) -> Pairs:
+    """Every link with its label as the number that is asked."""
+    side = _side(graph.pairs, graph.n_nodes, asked)
+    kept = (side != "valid") & (task >= 0)
+    zeros = np.zeros(int(kept.sum()), np.int64)
+    return Pairs(graph.pairs[kept], zeros, task[kept], side[kept] == "test", labels[kept].astype(np.float64))
+
+
+def _labelled(graph: Graph, task: Ints, asked: GraphSpec, labels: NDArray[Any]) -> Pairs:
     """Every link with its label: 1 for those above 0, or for the larger of two."""
-    labels = graph.pair_labels
-    assert labels is not None
     values = np.unique(labels)
     if len(values) < 2 or (len(values) > 2 and not (values[0] < 0 < values[-1])):
         raise UsageError(
@@ -167,7 +202,7 @@ def _labelled(graph: Graph, task: Ints, asked: GraphSpec) -> Pairs:
     return Pairs(graph.pairs[kept], truth[kept], task[kept], side[kept] == "test")
 
 
-def _existence(graph: Graph, task: Ints, asked: GraphSpec, n_tasks: int) -> Pairs:
+def _existence(graph: Graph, task: Ints, asked: GraphSpec) -> Pairs:
     """Every pair once, where it comes first, and as many pairs without a link in each task and part."""
     n = graph.n_nodes
     key = _key(graph.pairs, n)

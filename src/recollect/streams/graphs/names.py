@@ -46,6 +46,12 @@ GRAPHS: dict[str, Source] = {
         "link",
         "35,592 signed ratings of users by users, with times",
     ),
+    "tox21": Source(
+        ("graphs/molecules/tox21.csv.gz", "molecules/tox21.csv.gz", "tox21.csv.gz", "tox21.csv"),
+        "molecules:read_molecules",
+        "graph",
+        "about 8,000 molecules and 12 properties (needs rdkit)",
+    ),
     "cora-ml": _npz("cora_ml", "2,995 papers in 7 fields"),
 }
 TU = "tu:"

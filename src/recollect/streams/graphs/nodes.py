@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -51,7 +52,7 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     if asked.test_nodes == "hidden":
         hidden[parts["test"]] = True
     variant = " ".join(
-        (stream.variant, graph.content, asked.visibility, f"test {asked.test_nodes}", _split_name(graph, asked))
+        (stream.variant, graph.content, asked.visibility, f"test {asked.test_nodes}", asked.split_name(graph.split))
     )
     views = NodeViews(graph, task_of, asked.visibility, hidden)
     return replace(stream, variant=variant.strip(), views=views)
@@ -63,7 +64,7 @@ def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, N
         return _by_domain(data, spec, graph, ids)
     if not SCENARIOS[spec.scenario].is_timed:
         stream = build_stream(data, spec)
-        return stream, _task_of_class(graph, stream)
+        return stream, task_of_class(graph, stream)
     times = graph.node_times
     if times is None:
         raise UsageError(f"The nodes of {graph.name} have no times; a time-incremental stream needs node_times.")
@@ -103,10 +104,11 @@ def _by_domain(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Str
     return assemble(data, spec, data.name, tasks, labels), place
 
 
-def split_of(labels: NDArray[np.int64], n_classes: int, public: Parts | object, asked: GraphSpec, name: str) -> Parts:
+def split_of(
+    labels: NDArray[np.int64], n_classes: int, given: Mapping[str, NDArray[np.int64]], asked: GraphSpec, name: str
+) -> Parts:
     """The samples for training, validation and testing: as published, or drawn in each class."""
-    given = public if isinstance(public, dict) else {}
-    if asked.split == "public" or (asked.split is None and "train" in given and asked.test_fraction is None):
+    if asked.wants_public(given):
         absent = [part for part in ("train", "test") if not len(given.get(part, ()))]
         if absent:
             raise UsageError(f"{name} has no public split with {' and '.join(absent)} samples; give split: random.")
@@ -165,7 +167,7 @@ def fitted(graph: Graph, spec: Spec, remainder: str) -> tuple[Graph, Spec, tuple
     return smaller, replace(spec, tasks=count, classes_per_task=None, class_order=tuple(asked)), (note,)
 
 
-def _task_of_class(graph: Graph, stream: Stream) -> NDArray[np.int64]:
+def task_of_class(graph: Graph, stream: Stream) -> NDArray[np.int64]:
     """The task of each node, by its class; -1 for nodes without a label."""
     assert graph.labels is not None
     of_class = np.full(len(graph.classes) + 1, -1)
@@ -173,10 +175,3 @@ def _task_of_class(graph: Graph, stream: Stream) -> NDArray[np.int64]:
         of_class[[graph.classes.index(name) for name in task.original]] = k
     of: NDArray[np.int64] = of_class[graph.labels]
     return of
-
-
-def _split_name(graph: Graph, asked: GraphSpec) -> str:
-    if asked.split == "random" or asked.test_fraction is not None or "train" not in graph.split:
-        valid, test = asked.fractions
-        return f"split random {valid:g} {test:g} seed {asked.split_seed}"
-    return "split public"

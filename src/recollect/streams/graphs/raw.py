@@ -23,9 +23,11 @@ class RawGraph:
     n_nodes : how many nodes there are; None: one more than the largest number.
     features : a matrix with one row for each node, dense or of scipy's; None: there are none.
     labels : one label for each node; -1 means none.
-    class_names : what the classes are called, where labels are places in it.
+    class_names : what the classes are called, where labels are places in it; or the columns, where they are numbers.
     split : node numbers under train, valid and test, where the data set has a public split.
-    node_times, node_domains, edge_times, edge_labels : one value for each node or edge.
+    node_times, node_domains, edge_times, edge_labels : one value for each node or edge; the domain of each graph
+        where there are several.
+    edge_features : a matrix with one row for each edge.
     graph_of : the graph of each node, where there are several; then `labels` has one for each graph, or one row of
         values for each with NaN where nothing is known.
     """
@@ -42,6 +44,7 @@ class RawGraph:
     node_domains: NDArray[Any] | None = None
     edge_times: NDArray[Any] | None = None
     edge_labels: NDArray[Any] | None = None
+    edge_features: NDArray[Any] | None = None
     graph_of: NDArray[Any] | None = None
     notes: tuple[str, ...] = ()
 

@@ -17,6 +17,7 @@ REMAINDERS = ("drop", "first", "last")
 SPLITS = ("public", "random")
 FEATURES = ("as-is", "rows")
 PERIODS = ("count", "value")
+ASKS = ("classes", "values", "properties")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,9 @@ class GraphSpec:
         public where there is one.
     features : as-is, or rows (each node's divided by their sum, as DGL and therefore BeGin load citation graphs).
     test_fraction, valid_fraction, split_seed : the parts of each class in a random split; 0.2 and 0.2 if not given.
+    ask : of whole graphs and of links with labels: classes (of links: which of two), values (a number) or properties
+        (one yes or no for each task). By default what the labels look like.
+    column : of values: the name of the number that is asked, where there are several.
     periods : of time-incremental streams over links: count (as many links in each), value (equally long), or the times
         at which the second and later ones begin.
 
@@ -55,11 +59,15 @@ class GraphSpec:
     valid_fraction: float | None = option(None, kind="float", low=0, high=1, between=True)
     split_seed: int = option(0, low=0)
     periods: str | tuple[float, ...] = "count"
+    ask: str | None = option(None, choices=ASKS)
+    column: str | int | None = None
 
     def __post_init__(self) -> None:
         check(self)
         if not (self.periods in PERIODS or (isinstance(self.periods, tuple) and all(map(is_finite, self.periods)))):
             refuse("periods", f"one of {', '.join(PERIODS)}, or a list of times", self.periods, PERIODS)
+        if self.column is not None and (isinstance(self.column, bool) or not isinstance(self.column, str | int)):
+            refuse("column", "the name or the number of a column", self.column, ())
         if sum(self.fractions) >= 1:
             raise UsageError(
                 f"valid_fraction and test_fraction leave nothing to train on: {' + '.join(map(str, self.fractions))}."
@@ -72,6 +80,21 @@ class GraphSpec:
         """The parts for validation and for testing in a random split."""
         valid, test = (0.2 if part is None else float(part) for part in (self.valid_fraction, self.test_fraction))
         return valid, test
+
+    def wants_public(self, given: Mapping[str, Any]) -> bool:
+        """Whether the data set's own split is taken: if asked for, or if it is there and nothing else was asked for."""
+        return self.split == "public" or (self.split is None and "train" in given and not self._draws)
+
+    def split_name(self, given: Mapping[str, Any]) -> str:
+        """Which split is taken, for the fingerprint."""
+        if self.wants_public(given):
+            return "split public"
+        valid, test = self.fractions
+        return f"split random {valid:g} {test:g} seed {self.split_seed}"
+
+    @property
+    def _draws(self) -> bool:
+        return self.test_fraction is not None or self.valid_fraction is not None
 
 
 def graph_options() -> list[str]:

@@ -20,7 +20,8 @@ class View:
 
     `nodes` are the ids of its nodes, in rising order; row k of `features` and of `adjacency` belongs to the k-th of
     them. `n_ids` is how many ids there are in all. Where samples are whole graphs, `nodes` are their ids, and the nodes
-    of the k-th are the rows from `offsets[k]` on.
+    of the k-th are the rows from `offsets[k]` on. `edge_features`, where there are, has one row for each entry of
+    `adjacency`, in its order.
     """
 
     nodes: NDArray[np.int64]
@@ -28,6 +29,7 @@ class View:
     features: Features
     n_ids: int
     offsets: NDArray[np.int64] | None = None
+    edge_features: NDArray[np.float32] | None = None
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:
@@ -50,7 +52,11 @@ class View:
         sizes = np.diff(self.offsets)
         starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
         rows = np.arange(starts[-1]) + np.repeat(self.offsets[chosen] - starts[:-1], sizes[chosen])
-        return View(ids, self.adjacency[rows][:, rows], self.features[rows], self.n_ids, starts)
+        about = self.edge_features
+        if about is not None:
+            numbers = (np.arange(len(about)), self.adjacency.indices, self.adjacency.indptr)
+            about = about[sparse.csr_array(numbers, shape=self.adjacency.shape)[rows].data]
+        return View(ids, self.adjacency[rows][:, rows], self.features[rows], self.n_ids, starts, about)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +79,11 @@ class NodeViews:
         """How many features a node has."""
         assert self.graph.features is not None
         return (int(self.graph.features.shape[1]),)
+
+    @property
+    def n_edge_features(self) -> int:
+        """How many numbers are known of an edge."""
+        return self.graph.n_edge_features
 
     @property
     def future(self) -> bool:
@@ -104,12 +115,29 @@ class NodeViews:
         if training:
             there &= ~self.hidden
         nodes = np.flatnonzero(there)
-        adjacency = self.graph.adjacency if there.all() else self.graph.adjacency[nodes][:, nodes]
-        if self.visibility == "seen-separate":
-            adjacency = _inside(adjacency, self.task_of[nodes])
+        group = self.task_of[nodes] if self.visibility == "seen-separate" else None
+        adjacency, about = edges_among(self.graph, nodes, group)
         features = self.graph.features
         assert features is not None
-        return View(nodes, adjacency, features if there.all() else features[nodes], len(self.task_of))
+        features = features if there.all() else features[nodes]
+        return View(nodes, adjacency, features, len(self.task_of), edge_features=about)
+
+
+def edges_among(
+    graph: Graph, nodes: NDArray[np.int64], group: NDArray[np.int64] | None = None
+) -> tuple[Matrix, NDArray[np.float32] | None]:
+    """The edges between some nodes, or between those of one group alone; and what is known of each."""
+    known = graph.edge_rows is not None
+    matrix = graph.edge_rows if known else graph.adjacency
+    assert matrix is not None
+    if len(nodes) < graph.n_nodes:
+        matrix = matrix[nodes][:, nodes]
+    if group is not None:
+        matrix = _inside(matrix, group)
+    if not known or graph.edge_features is None:
+        return matrix, None
+    ones = sparse.csr_array((np.ones(matrix.nnz, np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return ones, graph.edge_features[matrix.data - 1]
 
 
 def _inside(adjacency: Matrix, group: NDArray[np.int64]) -> Matrix:
