@@ -121,7 +121,7 @@ def test_no_items_say_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(NotComputable, match="--log_samples"):
         call(tmp_path)
     (tmp_path / "matrix.csv").write_text("0.9,0.1\n0.5,0.8\n")
-    with pytest.raises(UsageError, match="holds no single test items"):
+    with pytest.raises(NotComputable, match="no single test items"):
         call(tmp_path / "matrix.csv")
 
 

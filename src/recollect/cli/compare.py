@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import asdict
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from recollect.cli import options, output
 from recollect.metrics import registry
 from recollect.report.comparison import PLATEAU_CURVE, Comparison, StreamComparison
 from recollect.report.comparison import compare as compare_groups
-from recollect.report.summary import number
-from recollect.report.words import focus_of, interval, shown, words_for
+from recollect.report.over_items import NULL, ItemPair, lead_over_items
+from recollect.report.summary import behind, number
+from recollect.report.words import focus_of, interval, shown, shown_p, words_for
 from recollect.stats import Lead, Plateau, Rival
 from recollect.text import Table
 
@@ -74,14 +74,11 @@ def compare(
         if number_:
             print()
         output.show(_learners(stream, made.metric.card.id), format)
-        if stream.compared.pairs:
+        for table in _tables(stream):
             print()
-            output.show(_pairs(stream), format)
-        over_items = _over_items(stream)
-        if over_items is not None:
-            print()
-            output.show(over_items, format)
-        for note in (*stream.notes, *stream.compared.notes, *_lead(stream)):
+            output.show(table, format)
+        said = _items_say(stream) if stream.over_items else (*stream.compared.notes, *_lead(stream))
+        for note in (*stream.notes, *said):
             options.say(note)
     if made.ranks is not None:
         print()
@@ -99,7 +96,7 @@ def _learners(stream: StreamComparison, id: str) -> Table:
                 shown(float(line.estimate.value)),
                 interval(float(line.estimate.low), float(line.estimate.high)),
                 shown(float(line.estimate.sd)),
-                str(line.estimate.n),
+                behind(line.estimate),
                 "" if plateau is None else _phrase(plateau),
                 line.reason or "",
             )
@@ -213,20 +210,54 @@ def _lead_as_dict(lead: Lead | None) -> dict[str, Any] | None:
     return {"best": lead.best, "confirmed": lead.is_confirmed, "pairs": lead.pairs, "rivals": rivals}
 
 
-def _over_items(stream: StreamComparison) -> Table | None:
-    """Differences of single runs over their test items, as if the items of two learners were drawn apart."""
-    lines = [line for line in stream.lines if line.estimate.method == "items" and line.estimate.is_known]
-    if len(lines) < 2:
-        return None
+def _tables(stream: StreamComparison) -> list[Table]:
+    """The pairs over seeds; of single runs those over their test items, and column by column where items are known."""
+    if not stream.over_items:
+        return [_pairs(stream)] if stream.compared.pairs else []
+    columns = any(pair.columns for pair in stream.over_items)
+    return [_over_items(stream), *([_by_column(stream)] if columns else [])]
+
+
+def _over_items(stream: StreamComparison) -> Table:
     rows = []
-    for first, second in combinations(lines, 2):
-        a, b = first.estimate, second.estimate
-        value = float(a.value) - float(b.value)
-        below = np.hypot(float(a.value) - float(a.low), float(b.high) - float(b.value))
-        above = np.hypot(float(a.high) - float(a.value), float(b.value) - float(b.low))
-        rows.append((f"{first.label} - {second.label}", shown(value), interval(value - below, value + above)))
-    title = "over test items, of one run each: another seed of the training may give more than this"
-    return Table(("difference", "value", "95 % interval"), tuple(rows), right=(1, 2), title=title)
+    for pair in stream.over_items:
+        made = pair.difference
+        rows.append(
+            (
+                f"{pair.first} - {pair.second}",
+                shown(float(made.estimate.value)),
+                interval(float(made.estimate.low), float(made.estimate.high)),
+                shown_p(made.p),
+                shown_p(pair.p_holm),
+                f"{made.estimate.n:,}",
+                f"same items in {made.paired} columns" if made.paired else "drawn apart",
+            )
+        )
+    columns = ("difference", "value", "95 % interval", "p", "p (Holm)", "items", "items are")
+    return Table(columns, tuple(rows), right=tuple(range(1, 6)), title="over test items, one run each")
+
+
+def _by_column(stream: StreamComparison) -> Table:
+    rows = tuple(
+        (
+            f"{pair.first} - {pair.second}",
+            one.task,
+            *(f"{count:,}" for count in (one.items, one.first_only, one.second_only)),
+            shown_p(one.p),
+        )
+        for pair in stream.over_items
+        for one in pair.columns
+    )
+    columns = ("last rows", "task", "items", "first right alone", "second right alone", "p (McNemar)")
+    return Table(columns, rows, right=(2, 3, 4, 5))
+
+
+def _items_say(stream: StreamComparison) -> tuple[str, ...]:
+    values = {label: float(line.estimate.value) for label, line in zip(stream.labels, stream.lines, strict=True)}
+    said = lead_over_items(stream.over_items, values, stream.lines[0].better)
+    nulls = [note for line in stream.lines for note in line.notes if line.null is not None and NULL in note]
+    caution = "this is about other test items: another training of the same learner may differ by more"
+    return (*([said] if said else ()), *nulls, caution)
 
 
 def _ranks(made: Comparison) -> Table:
@@ -238,6 +269,22 @@ def _ranks(made: Comparison) -> Table:
         f" Nemenyi's critical difference {shown(ranks.critical_difference, 2)}"
     )
     return Table(("learner", "rank"), rows, right=(1,), title=title)
+
+
+def _item_pair(pair: ItemPair) -> dict[str, Any]:
+    made = pair.difference
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "difference": number(made.estimate.value),
+        "low": number(made.estimate.low),
+        "high": number(made.estimate.high),
+        "items": int(made.estimate.n),
+        "paired_columns": made.paired,
+        "p": number(made.p),
+        "p_holm": number(pair.p_holm),
+        "columns": [asdict(one) for one in pair.columns],
+    }
 
 
 def _as_dict(made: Comparison) -> dict[str, Any]:
@@ -269,6 +316,7 @@ def _as_dict(made: Comparison) -> dict[str, Any]:
                     for p in s.compared.pairs
                 ],
                 "lead": _lead_as_dict(s.compared.lead),
+                "over_items": [_item_pair(pair) for pair in s.over_items],
                 "notes": list(s.notes),
             }
             for s in made.streams

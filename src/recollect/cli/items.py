@@ -10,7 +10,7 @@ import typer
 from recollect.cli import options, output
 from recollect.errors import NotComputable
 from recollect.report.item_flows import ItemFlow, flows_of
-from recollect.report.words import shown
+from recollect.report.words import shown_p
 from recollect.text import Table
 
 
@@ -37,12 +37,11 @@ def items(
     Example: recollect items evals/ --forgotten --base llama-3-8b
     """
     format = output.one_format(json=as_json, csv=as_csv, md=as_md)
-    flows, notes = flows_of(paths, inputs.tool, inputs.choices, before=before, after=after, task=task)
-    for note in notes:
-        options.say(note)
+    flows = flows_of(inputs.runs(paths), before=before, after=after, task=task)
     if not flows:
         raise NotComputable(
-            "no single test items lie beside these evaluations; lm-eval writes them with --log_samples."
+            "no single test items lie beside these evaluations; lm-eval writes them with --log_samples, our own runs"
+            " with items: true in the plan."
         )
     wanted = [name for name, on in (("forgotten", forgotten), ("learned", learned)) if on]
     if format == "json":
@@ -61,7 +60,7 @@ def _table(flows: list[ItemFlow]) -> Table:
             f"{f.before} to {f.after}",
             *(str(n) for n in f.flow.counts.values()),
             str(f.flow.unpaired),
-            shown(f.p, 3),
+            shown_p(f.p),
         )
         for f in flows
     )

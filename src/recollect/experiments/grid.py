@@ -14,7 +14,7 @@ from recollect.errors import UsageError
 from recollect.experiments.file import Experiment, LearnerEntry, PlanEntry, StreamEntry
 from recollect.problems import problem_of
 from recollect.protocol import spread
-from recollect.protocol.loop import exam_of, tracker_of
+from recollect.protocol.loop import exam_of, refuse_items, tracker_of
 from recollect.runs.files import folder_name
 from recollect.runs.run import Plan
 from recollect.runs.seeds import derive
@@ -186,7 +186,9 @@ def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Strea
     from recollect.learners import LEARNERS
     from recollect.learners.registry import refuse_misfit
 
-    tracker_of(exam_of(stream, experiment.target), plan)
+    exam = exam_of(stream, experiment.target)
+    tracker_of(exam, plan)
+    refuse_items(plan, exam)
     if learner.name in LEARNERS:
         refuse_misfit(
             LEARNERS[learner.name],
@@ -208,7 +210,8 @@ def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
     card = LEARNERS.get(learner.name)
     if card is not None and card.evaluated == "end":
         planned, every = (sections - 1,), None
-    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading, probe)
+    items = entry.items or None
+    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading, probe, items)
 
 
 def _test_samples(stream: Stream, plan: Plan) -> int:

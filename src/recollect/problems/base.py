@@ -87,6 +87,15 @@ class Examiner(Protocol):
         """One evaluation."""
 
 
+@runtime_checkable
+class MarksItems(Examiner, Protocol):
+    """An examiner whose answers are right or wrong one by one, so that single items can be recorded."""
+
+    @property
+    def marks_items(self) -> bool:
+        """Always true; an examiner that cannot has no such property."""
+
+
 @dataclass(frozen=True)
 class Focus:
     """What a field asks of its learners, and shows first; by default what any matrix of scores can answer.

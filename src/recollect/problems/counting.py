@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError, UsageError
 from recollect.problems.base import Answers, Moment
 from recollect.problems.divergence import why_not_finite
-from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Ints, Marks, Question, mark
+from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Bools, Ints, Marks, Question, mark
 from recollect.problems.targets import Target
 from recollect.runs.run import Plan, Row
 from recollect.runs.scenarios import SCENARIOS
@@ -41,7 +41,8 @@ class Counts:
 
     `restricted[j, m]` (m >= j; below it -1) counts what is right when classes of tasks up to m may be
     answered. `older`, `own` and `newer` say to which tasks' classes the wrong answers went. `lost` counts the samples
-    with a score that is NaN or infinite among those that decide: such a task has no accuracy.
+    with a score that is NaN or infinite among those that decide: such a task has no accuracy. `items` says of each task
+    which of its samples were answered right, in the data set's own order.
     """
 
     n: Ints
@@ -52,6 +53,7 @@ class Counts:
     own: Ints
     newer: Ints
     lost: Ints
+    items: tuple[Bools | None, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,11 @@ class Counting:
 
     stream: Stream
     target: Target
+
+    @property
+    def marks_items(self) -> bool:
+        """Every answer is right or wrong."""
+        return True
 
     @cached_property
     def question(self) -> Question:
@@ -82,6 +89,7 @@ class Counting:
             subsample=plan.subsample,
             restricted=moment.task_end and current >= 0 and self.question.T <= MOST_RESTRICTED,
             batch=batch,
+            items=bool(plan.items),
         )
         if counts is None and columns == 0:
             return Row(moment.after, step=moment.step, task_end=moment.task_end, reason="nothing can be seen yet")
@@ -125,6 +133,7 @@ class Counting:
             masked=cells(counts.masked),
             errors=errors,
             standard_error=error,
+            marks=counts.items,
             reasons={self.target.name: reasons} if reasons else {},
         )
 
@@ -146,16 +155,18 @@ def evaluate(
     subsample: int | None = None,
     restricted: bool = True,
     batch: int | None = None,
+    items: bool = False,
 ) -> Counts | None:
     """Score the test samples of all tasks in their one mixed order, and count.
 
     `current` is the newest task of which something was seen (-1: none). Task j is asked among the classes of
     tasks up to max(current, j). `columns` limits the evaluation to the first tasks; `subsample` to so many
     samples per task, always the same ones. `restricted` asks for those counts, T x T of them. `batch` samples are
-    scored at once; by default as many as is fastest. The answer is
+    scored at once; by default as many as is fastest. `items` keeps who was right on which sample. The answer is
     None where the learner gave no number at all: it has no answer yet.
     """
     marks: list[Marks] = []
+    places: list[Ints] = []
     answered, lost = False, np.zeros(question.T, np.int64)
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
@@ -169,6 +180,7 @@ def evaluate(
         if scores.dtype.kind == "f" and scores.size and not scores.max() < np.inf:
             lost += _lost(scores, given.task, question, allowed)
         marks.append(mark(scores, given.y, given.task, question, allowed))
+        places.append(given.index)
     counts = replace(_count(marks, question, restricted), lost=lost)
     wanted = expected_sizes(stream, columns, subsample)
     if not np.array_equal(counts.n, wanted):
@@ -177,7 +189,18 @@ def evaluate(
             f"Not every test sample was counted: task {j} has {wanted[j]} and {counts.n[j]} came."
             " The stream's test_batches must give each sample once."
         )
+    if items:
+        counts = replace(counts, items=_items(marks, places, (counts.n > 0) & (lost == 0)))
     return counts if answered else None
+
+
+def _items(marks: list[Marks], places: list[Ints], evaluated: Bools) -> tuple[Bools | None, ...]:
+    """For each task which of its samples were answered right, in the data set's own order; None where not asked."""
+    task, right = (np.concatenate([getattr(one, name) for one in marks]) for name in ("task", "outcome"))
+    order = np.lexsort((np.concatenate(places), task))
+    ends = np.searchsorted(task[order], np.arange(len(evaluated) + 1))
+    sorted_right = (right == RIGHT)[order]
+    return tuple(sorted_right[ends[j] : ends[j + 1]] if there else None for j, there in enumerate(evaluated.tolist()))
 
 
 def batch_size(samples: Samples, n_classes: int) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.learners.abilities import LEARNS, Sees, Settles, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
-from recollect.problems.base import Tracker, Tracks
+from recollect.problems.base import MarksItems, Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
 from recollect.problems.probing import Probes
 from recollect.protocol.meter import Meter
@@ -64,6 +64,7 @@ def iter_protocol(
     """
     check_learner(learner, LEARNS, is_asked=examiner is None)
     plan, exam = fitting(plan, stream), exam_of(stream, target, examiner)
+    refuse_items(plan, exam)
     tracker, probes = tracker_of(exam, plan), Probes.of(plan, stream, learner)
     for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter(), tracker, probes):
         yield row
@@ -123,6 +124,15 @@ def spread(rows: int, sections: int) -> tuple[int, ...]:
 def fitting(plan: Plan, stream: Stream) -> Plan:
     """The plan as far as the stream can answer it: tasks to come cannot be asked where they cannot be seen."""
     return plan if stream.asks_future else replace(plan, columns="seen")
+
+
+def refuse_items(plan: Plan, exam: Exam) -> None:
+    """Raise UsageError if single items are to be recorded where answers are not right or wrong."""
+    if plan.items and not isinstance(exam.examiner, MarksItems):
+        raise UsageError(
+            f"items: true records who was right on which test sample, and {exam.problem} is not marked right or wrong."
+            " Leave it out."
+        )
 
 
 def planned(plan: Plan, stream: Stream) -> tuple[int, ...]:

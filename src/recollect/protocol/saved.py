@@ -17,7 +17,7 @@ from recollect.problems.given import Function, Given
 from recollect.problems.probing import Probes
 from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
-from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, tracker_of, walk
+from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, refuse_items, tracker_of, walk
 from recollect.protocol.meter import Meter
 from recollect.runs import environment
 from recollect.runs.assemble import PROBE
@@ -76,6 +76,7 @@ def iter_run(
     """
     check_learner(learner, RESUMES, is_asked=examiner is None)
     exam = exam_of(stream, target, examiner)
+    refuse_items(plan, exam)
     run = describe(
         stream,
         name=name,

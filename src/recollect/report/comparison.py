@@ -11,6 +11,7 @@ import numpy as np
 
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
+from recollect.report.over_items import ItemPair, pairs_over_items
 from recollect.report.results import Pairs, Refusal
 from recollect.report.summary import Line, better_direction, labels_of, over_seeds_by, stream_names, summarise
 from recollect.runs import Group
@@ -41,7 +42,10 @@ Scores = Mapping[Any, float]
 
 @dataclass(frozen=True)
 class StreamComparison:
-    """The learners of one stream: each one's estimate, the pairs, and where each stops rising."""
+    """The learners of one stream: each one's estimate, the pairs, and where each stops rising.
+
+    Learners with one run each are compared over their test items, where those are known.
+    """
 
     stream: str
     lines: tuple[Line, ...]
@@ -49,6 +53,7 @@ class StreamComparison:
     compared: Pairs
     plateaus: tuple[Plateau | None, ...]
     notes: tuple[str, ...]
+    over_items: tuple[ItemPair, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,11 @@ def _one_stream(
         by_mean=False,
     )
     notes |= dict.fromkeys(fewer_seeds(scores) if not unpaired else ())
-    return StreamComparison(stream, lines, labels, pairs, tuple(_plateau(group) for group in groups), tuple(notes))
+    by_items: tuple[ItemPair, ...] = ()
+    if all(line.estimate.method == "items" or not line.estimate.is_known for line in lines):
+        by_items = pairs_over_items(groups, labels, metric.card.id)
+    plateaus = tuple(_plateau(group) for group in groups)
+    return StreamComparison(stream, lines, labels, pairs, plateaus, tuple(notes), by_items)
 
 
 def compare_scores(

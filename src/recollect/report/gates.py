@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recollect.metrics import Metric
+from recollect.matrix import ScoreMatrix
+from recollect.metrics import Metric, evaluate
+from recollect.metrics.cells import Cells
 from recollect.report.provenance import seeds_text
 from recollect.report.summary import Line, number, summarise
 from recollect.report.words import interval, shown
@@ -100,6 +102,38 @@ def _judge_one(bound: Bound, line: Line, sure: bool, incomplete: str | None) -> 
         behind = "over test items" if made.method == "items" else f"n = {made.n}"
         said += f" {interval(float(made.low), float(made.high))}, {behind} ({(1 + made.level) / 2:.1%} sure, one-sided)"
         value = end
-    holds = value <= bound.value if bound.side == "max" else value >= bound.value
+    holds = _keeps(value, bound)
     word = "within" if holds else "beyond"
-    return Verdict(bound, line, holds, f"{said}: {word} {limit}.")
+    return Verdict(bound, line, holds, f"{said}: {word} {limit}.{_worst(bound, line)}")
+
+
+def _keeps(value: float, bound: Bound) -> bool:
+    return value <= bound.value if bound.side == "max" else value >= bound.value
+
+
+def _worst(bound: Bound, line: Line) -> str:
+    """A mean over held-out columns can hide the loss of one: which is worst, and whether it would keep the bound."""
+    values = _held_out(line.group.runs[0].matrix, bound.metric) if len(line.group.runs) == 1 else {}
+    if len(values) < 2:
+        return ""
+    name = (max if bound.side == "max" else min)(values, key=lambda column: values[column])
+    alone = "" if _keeps(values[name], bound) else ", which alone is beyond it"
+    return f" Of {len(values)} columns the worst is {name} with {shown(values[name])}{alone}."
+
+
+def _held_out(matrix: ScoreMatrix, metric: Metric) -> dict[str, float]:
+    """A metric of held-out tasks for each of them alone, by its name; nothing for other metrics."""
+    if metric.card.reads is not Cells.HELD_OUT or matrix.b is None or matrix.names is None:
+        return {}
+    values = {}
+    for j in np.flatnonzero(matrix.held_out).tolist():
+        alone = ScoreMatrix(
+            matrix.R[:, [j]],
+            b=matrix.b[[j]],
+            learned_at=["held out"],
+            unit="raw" if matrix.unit == "raw" else "fraction",
+            higher_is_better=matrix.higher_is_better,
+            orientation="time_rows",
+        )
+        values[matrix.names[j]] = float(evaluate(alone, metric).value)
+    return {name: value for name, value in values.items() if not np.isnan(value)}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from recollect.errors import UsageError
-from recollect.runs.arrange import Choices
 from recollect.runs.item_answers import Answer, Flow, ItemTable
-from recollect.runs.run import Run
+from recollect.runs.item_files import FolderItems
+from recollect.runs.run import Row, Run
 from recollect.runs.version_names import one_named
 from recollect.stats.paired_items import mcnemar
 
@@ -46,44 +45,58 @@ class ItemFlow:
         return Answer() if self.table.show is None else self.table.show(self.rows[1 if now else 0], item)
 
 
-def flows_of(
-    paths: Sequence[Path],
-    tool: str | None,
-    choices: Choices,
-    *,
-    before: str | None = None,
-    after: str | None = None,
-    task: str | None = None,
-) -> tuple[list[ItemFlow], tuple[str, ...]]:
-    """The flow of every column that has items, and the notes of how the rows were laid out."""
-    from recollect.runs.importers.versions.tables import item_tables
+def items_of(run: Run, rows: Sequence[Row]) -> list[ItemTable]:
+    """The items of these rows of a run, task by task, from wherever they lie; none where none were recorded."""
+    source = run.items
+    if source is None and run.path is not None and any(row.items for row in rows):
+        source = FolderItems(run.path)
+    return [] if source is None else source.tables(run, rows)
 
+
+def flows_of(
+    runs: Sequence[Run], *, before: str | None = None, after: str | None = None, task: str | None = None
+) -> list[ItemFlow]:
+    """The flow of every column that has items, between two rows of each run: the first and the last, or as named."""
     flows: list[ItemFlow] = []
-    notes: dict[str, None] = {}
-    for run, tables in item_tables(paths, tool, choices):
-        notes.update(dict.fromkeys(run.notes))
-        rows = _rows(run, before, after)
-        flows += [_flow(run, table, rows) for table in tables if task in (None, table.task)]
+    for run in runs:
+        if task is not None and task not in [one.name for one in run.tasks]:
+            continue
+        tables = items_of(run, _rows(run, before, after))
+        flows += [_flow(run, table) for table in tables if task in (None, table.task)]
         if task is not None and tables and not any(flow.task == task for flow in flows):
             raise UsageError(f"--task names {task!r}, which has no items; there are those of {_tasks(tables)}.")
-    return flows, tuple(notes)
+    if task is not None and not any(task == one.name for run in runs for one in run.tasks):
+        raise UsageError(f"--task names {task!r}, and there is no such column.")
+    return flows
 
 
 def _tasks(tables: Sequence[ItemTable]) -> str:
     return ", ".join(table.task for table in tables)
 
 
-def _rows(run: Run, before: str | None, after: str | None) -> tuple[int, int]:
-    names = [row.name or "" for row in run.rows]
+def _rows(run: Run, before: str | None, after: str | None) -> tuple[Row, Row]:
+    time = run.timeline
+    rows = [row for row in (time.base, *time.rows) if row is not None]
+    rows = [row for place, row in enumerate(rows) if place == 0 or row is not rows[place - 1]]
+    names = [row_name(run, row, place) for place, row in enumerate(rows)]
     if len(names) < 2:
-        raise UsageError(f"{run.name} has one version alone; items are followed between two.")
+        raise UsageError(f"{run.name} has one row alone; items are followed between two.")
     first = 0 if before is None else one_named(before, names, names, "--from")
     last = len(names) - 1 if after is None else one_named(after, names, names, "--to")
     if first == last:
         raise UsageError(f"--from and --to both name {names[first]}; items are followed between two versions.")
-    return first, last
+    return replace(rows[first], name=names[first]), replace(rows[last], name=names[last])
 
 
-def _flow(run: Run, table: ItemTable, rows: tuple[int, int]) -> ItemFlow:
-    flow = table.flow(*rows)
-    return ItemFlow(run.learner, table, rows, flow, mcnemar(len(flow.forgotten), len(flow.learned)))
+def row_name(run: Run, row: Row, place: int) -> str:
+    """What a row is called: its own name, or the task that it follows."""
+    if row.name:
+        return row.name
+    if row.after < 0:
+        return "untrained"
+    return run.tasks[row.after].name if row.task_end and row.after < run.T else f"row {place + 1}"
+
+
+def _flow(run: Run, table: ItemTable) -> ItemFlow:
+    flow = table.flow(0, 1)
+    return ItemFlow(run.learner, table, (0, 1), flow, mcnemar(len(flow.forgotten), len(flow.learned)))

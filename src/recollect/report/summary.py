@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from recollect.errors import NotComputable, UsageError
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate_all
 from recollect.problems import problem_of
+from recollect.report.over_items import NULL, NULL_OF, estimate_over_items, null_of
 from recollect.report.words import Words, common_words, explain, interval, shown, unscored, words_for
 from recollect.runs import Group, Run
 from recollect.stats import Estimate, estimate
@@ -24,7 +24,8 @@ from recollect.text import Table
 class Line:
     """One metric of one group: the estimate over seeds, the curve's if it was asked for, and what to know of it.
 
-    `missing` is True where a cell or an input was not given, False where the formula itself has no value.
+    `missing` is True where a cell or an input was not given, False where the formula itself has no value. `null` is
+    what test noise alone would show, of the forgetting of a single run.
     """
 
     group: Group
@@ -37,6 +38,7 @@ class Line:
     reason: str | None
     missing: bool
     notes: tuple[str, ...]
+    null: Estimate | None = None
     id: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,6 +68,8 @@ class Line:
             "seeds": list(self.group.seeds),
             "notes": list(self.notes),
         }
+        if self.null is not None:
+            line["null"] = {name: number(getattr(self.null, name)) for name in ("value", "low", "high")}
         if self.curve is not None:
             line["curve"] = [number(v) for v in np.atleast_1d(self.curve.value)]
             line["curve_low"] = [number(v) for v in np.atleast_1d(self.curve.low)]
@@ -192,7 +196,7 @@ def _numbered(names: Sequence[str], every: bool = False) -> list[str]:
 
 
 def _line(group: Group, stream: str, label: str, words: Words, outcome: Outcome, method: str) -> Line:
-    over_items = _over_items(group, outcome, method)
+    over_items = None if np.isnan(outcome.value).all() else estimate_over_items(group, outcome.id, method)
     method = over_seeds_by(method)
     over_seeds = over_items or estimate(outcome.value, method=method, bounds=outcome.bounds)
     notes = [*outcome.notes]
@@ -205,7 +209,21 @@ def _line(group: Group, stream: str, label: str, words: Words, outcome: Outcome,
             notes.append(f"a seed without a value: {why}")
     notes += [note for note in over_seeds.notes if reason is None]
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=outcome.bounds)
-    return Line(group, stream, label, words, outcome.metric, over_seeds, curve, reason, outcome.missing, tuple(notes))
+    null = null_of(group) if over_items is not None and outcome.id == NULL_OF else None
+    if null is not None:
+        notes.append(
+            f"{NULL}: test noise alone would show {shown(float(null.value))}"
+            f" {interval(float(null.low), float(null.high))} as {NULL_OF} of {label}"
+        )
+    about = (over_seeds, curve, reason, outcome.missing, tuple(notes), null)
+    return Line(group, stream, label, words, outcome.metric, *about)
+
+
+def behind(made: Estimate) -> str:
+    """How much stands behind a number: so many seeds, or so many test items."""
+    if made.method != "items":
+        return str(made.n)
+    return f"{int(made.n):,} items" if made.n else "items"
 
 
 def over_seeds_by(method: str) -> str:
@@ -213,35 +231,8 @@ def over_seeds_by(method: str) -> str:
     return "t" if method in ("seeds", "items", "auto") else method
 
 
-def _over_items(group: Group, outcome: Outcome, method: str) -> Estimate | None:
-    """The value of one run with an interval over its test items, where that is asked for; None for one over seeds."""
-    if method not in ("items", "auto") or np.isnan(outcome.value).all():
-        return None
-    if len(group.runs) > 1:
-        if method == "items":
-            raise UsageError(
-                f"--interval items is of one run, and {group.learner} on {group.stream} has {len(group.runs)}. Give one"
-                " of them, or --interval seeds."
-            )
-        return None
-    if method == "auto" and group.matrix.n_samples is None:
-        return None  # cells whose items nobody counted have no noise of items
-    from recollect.stats.item_noise import over_items
-
-    run = group.runs[0]
-    problem = problem_of(run.problem)
-    try:
-        if not problem.counts(run.metric):
-            raise NotComputable(f"{problem.score_name(run.metric)} is no share of right answers")
-        return over_items(run.matrix, outcome.id)
-    except NotComputable as why:
-        if method == "items":
-            raise NotComputable(f"{outcome.id} of {group.learner}: {why}.") from None
-        return None
-
-
 def metric_table(lines: Sequence[Line], curve: bool = False) -> Table:
-    """One row per group and metric: value, interval, spread, how many seeds; the values after each task if asked."""
+    """One row per group and metric: value, interval, spread, what stands behind it; values after each task if asked."""
     words = common_words([line.words for line in lines] or [Words()])
     several = len({id(line.group) for line in lines}) > 1
     columns = (*(("learner", "stream") if several else ()), "metric", "value", "95 % interval", "sd", "n")
@@ -252,7 +243,7 @@ def metric_table(lines: Sequence[Line], curve: bool = False) -> Table:
             shown(float(line.estimate.value)),
             interval(float(line.estimate.low), float(line.estimate.high)),
             shown(float(line.estimate.sd)),
-            str(line.estimate.n),
+            behind(line.estimate),
             *((" ".join(shown(v) for v in np.atleast_1d(line.curve.value)),) if line.curve else ()),
         )
         for line in lines

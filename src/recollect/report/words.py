@@ -168,6 +168,15 @@ def shown(value: float, digits: int = 4) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
+def shown_p(p: float) -> str:
+    """A p value for a reader: three digits, and never zero.
+
+    >>> shown_p(0.0421), shown_p(1e-9)
+    ('0.042', '<0.001')
+    """
+    return "<0.001" if p < 0.001 else shown(p, 3)
+
+
 def interval(low: float, high: float, digits: int = 4) -> str:
     """An interval for a reader; empty where there is none.
 

@@ -165,7 +165,7 @@ def row_to_json(row: Row) -> dict[str, Any]:
         line["errors"] = {side: [_finite(v, side) for v in counts] for side, counts in row.errors.items()}
     if row.reasons:
         line["reasons"] = {target: dict(reasons) for target, reasons in row.reasons.items()}
-    for key in ("reason", "state", "name"):
+    for key in ("reason", "state", "name", "items"):
         if getattr(row, key) is not None:
             line[key] = getattr(row, key)
     if row.pooled is not None:
@@ -216,6 +216,7 @@ def row_from_json(line: Any, metric: str) -> Row:
         _number_or_none(get("pooled")),
         None if get("online") is None else _online(line["online"]),
         tuple(map(_whole, get("signals", ()))),
+        _text_or_none(get("items")),
     )
 
 
@@ -335,6 +336,7 @@ def _plan(data: Mapping[str, Any] | None) -> Plan:
         _whole_or_none(data.get("online")),
         _number_or_none(data.get("fading")),
         _whole_or_none(data.get("probe")),
+        True if data.get("items") is True else None,
     )
 
 

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 
+if TYPE_CHECKING:
+    from recollect.runs.run import Row, Run
+
 Right = NDArray[np.int8]
 # What a cell of `right` holds where an item was not evaluated.
 ABSENT = -1
+
+
+class ItemSource(Protocol):
+    """Where the single test items of a run lie; they are read when they are asked for."""
+
+    def tables(self, run: Run, rows: Sequence[Row]) -> list[ItemTable]:
+        """A table of these rows for each task that has items."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +39,16 @@ class Answer:
 class ItemTable:
     """The items of one task: `right[row, item]` is 1 for right, 0 for wrong, -1 where it was not evaluated.
 
-    `show(row, item)` looks the answer up in the file that it came from.
+    `show(row, item)` looks the answer up in the file that it came from. Items that are not `named` are known by their
+    places in the test set of the task.
     """
 
     task: str
     versions: tuple[str, ...]
-    keys: tuple[str, ...]
+    keys: Sequence[str]
     right: Right
     show: Callable[[int, int], Answer] | None = None
+    named: bool = True
 
     def row_of(self, version: str) -> int:
         """The row of a version by its name."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
@@ -19,6 +20,9 @@ from recollect.runs.scenarios import SCENARIOS, UNSAID
 from recollect.runs.seeds import Seeds
 from recollect.runs.timeline import Timeline, timeline_of
 from recollect.values import shown
+
+if TYPE_CHECKING:
+    from recollect.runs.item_answers import ItemSource
 
 # What runs are scored by unless they say otherwise.
 ACCURACY = "accuracy"
@@ -86,6 +90,9 @@ class Row:
     `name` is what the row is called where rows are versions of a model. `pooled` is the score over all test samples of
     the tasks seen so far, where that was measured itself. `online` has the scores of the samples since the row before,
     made before they were learned from; `signals` are the steps at which the learner said that the stream had changed.
+
+    `marks` says of each task which test items were answered right, as an evaluation that records items gives it; on
+    disk they are a file of their own, and `items` is its checksum.
     """
 
     after: int
@@ -107,6 +114,8 @@ class Row:
     pooled: float | None = None
     online: Online | None = None
     signals: tuple[int, ...] = ()
+    items: str | None = None
+    marks: tuple[NDArray[np.bool_] | None, ...] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,7 @@ class Plan:
     `subsample` the test samples drawn per task where not all were used. `online`: every batch is scored before it is
     learned, and the scores over time are those of a window of so many samples; `fading` is what a sample weighs beside
     the next one in the fading scores (1 - 1 / online, if not given). `probe` are the training samples of each task that
-    linear probes are fitted to after a row, None without probes.
+    linear probes are fitted to after a row, None without probes. `items` records who was right on which test sample.
     """
 
     rows: tuple[int, ...] | None = None
@@ -165,6 +174,7 @@ class Plan:
     online: int | None = None
     fading: float | None = None
     probe: int | None = None
+    items: bool | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.rows, int) or not all(isinstance(row, _WHOLE) for row in self.rows or ()):
@@ -198,7 +208,7 @@ class Run:
     `problem` names what was asked (`recollect.problems`); by default the problem of the scenario. `role` is what the
     learner is for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps
     everything; the "joint" learner, a reference that is retrained on all data seen so far; a "floor", which learns
-    nothing.
+    nothing. `items` is where the single test items of an imported run lie.
 
     >>> run = Run(learner="er", stream="toy", seed=0,
     ...           tasks=(Task("a", n_samples=10), Task("b", n_samples=10)),
@@ -246,6 +256,7 @@ class Run:
     source: Source | None = None
     notes: tuple[str, ...] = ()
     path: Path | None = None
+    items: ItemSource | None = None
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {self.T} tasks, {len(self.rows)} rows, {self.metric}, {self.status}>"
@@ -330,8 +341,10 @@ class Run:
             targets=tuple(others.values()),
             # Counts, and the joint learner's scores in a row, are of the other target.
             rows=tuple(
-                replace(row, joint=None, pooled=None, correct=None, masked=None, restricted=None) for row in self.rows
+                replace(row, joint=None, pooled=None, correct=None, masked=None, restricted=None, items=None)
+                for row in self.rows
             ),
+            items=None,
             joint_run=joint.with_metric(metric) if joint is not None and joint.has_target(metric) else None,
         )
 

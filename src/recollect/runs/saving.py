@@ -86,7 +86,7 @@ def _places(runs: list[Run], root: Path) -> dict[Path, Run]:
 
 def _files(run: Run) -> dict[str, bytes]:
     try:
-        rows, seal = sealed_rows(run.rows)
+        rows, seal = sealed_rows([replace(row, items=None) for row in run.rows])  # items stay where they are
         return {HEADER: sealed_header(replace(run, created=run.created or now()), seal), ROWS: rows}
     except (TypeError, ValueError) as error:
         raise UsageError(f"The run {run.name} cannot be written as JSON: {error}.") from None

@@ -19,7 +19,8 @@ _CHECKPOINT = b"recollect checkpoint "
 _UNSEALED = b"\x80"
 
 
-def _digest(*parts: bytes) -> bytes:
+def digest(*parts: bytes) -> bytes:
+    """The checksum of all seals."""
     hasher = hashlib.blake2b(digest_size=16)
     for part in parts:
         hasher.update(part)
@@ -33,7 +34,7 @@ def seal_line(line: bytes, before: str) -> tuple[bytes, str]:
     >>> check_line(sealed, before="") == seal
     True
     """
-    seal = _digest(before.encode(), line)
+    seal = digest(before.encode(), line)
     return line[:-1] + b',"seal":"' + seal + b'"}', seal.decode()
 
 
@@ -44,21 +45,21 @@ def check_line(line: bytes, before: str, required: bool = True) -> str:
         if required:
             raise ValueError("it has no seal")
         return ""
-    if _digest(before.encode(), line[:-_LINE_LENGTH] + b"}") != found[1]:
+    if digest(before.encode(), line[:-_LINE_LENGTH] + b"}") != found[1]:
         raise ValueError("its seal does not fit: it was changed, or a line before it is gone")
     return found[1].decode()
 
 
 def seal_header(text: bytes) -> bytes:
     """The header, an indented JSON object and a line end, with its seal as the last field."""
-    seal = _digest(text)
+    seal = digest(text)
     return text.removesuffix(b"\n}\n") + b',\n "seal": "' + seal + b'"\n}\n'
 
 
 def check_header(data: bytes) -> None:
     """ValueError if the header has no seal that fits."""
     found = _HEADER.fullmatch(data[-_HEADER_LENGTH:])
-    if found is None or _digest(data[:-_HEADER_LENGTH] + b"\n}\n") != found[1]:
+    if found is None or digest(data[:-_HEADER_LENGTH] + b"\n}\n") != found[1]:
         raise ValueError("its seal does not fit: the file was changed or is not whole")
 
 
@@ -68,7 +69,7 @@ def seal_checkpoint(data: bytes) -> bytes:
     >>> open_checkpoint(seal_checkpoint(b"state"))
     b'state'
     """
-    return _CHECKPOINT + _digest(data) + b"\n" + data
+    return _CHECKPOINT + digest(data) + b"\n" + data
 
 
 def open_checkpoint(data: bytes) -> bytes:
@@ -76,6 +77,6 @@ def open_checkpoint(data: bytes) -> bytes:
     if data.startswith(_UNSEALED):
         return data
     start = len(_CHECKPOINT) + 33
-    if data[:start] != _CHECKPOINT + _digest(data[start:]) + b"\n":
+    if data[:start] != _CHECKPOINT + digest(data[start:]) + b"\n":
         raise ValueError("its seal does not fit")
     return data[start:]

@@ -19,6 +19,7 @@ from recollect.runs.codec import header_to_json, row_to_json
 from recollect.runs.environment import now
 from recollect.runs.files import append_synced, make_folder, sync_folder, write_atomic, writing
 from recollect.runs.identity import refuse_another
+from recollect.runs.item_files import write_items
 from recollect.runs.lock import Lock
 from recollect.runs.reading import HEADER, ROWS, read_regular, read_rows, read_run
 from recollect.runs.run import Row, Run, Start
@@ -122,6 +123,8 @@ class RunFolder:
         """Add a row and return when it is on disk."""
         self._refuse_closed()
         check_row(self._run, row, self._rows[-1] if self._rows else None)
+        if row.marks is not None:
+            row = replace(row, items=write_items(self.path, row, row.marks), marks=None)
         line, seal = seal_line(row_line(row), self._seal)
         with writing(self.path / ROWS):
             append_synced(self._handle, line + b"\n")

@@ -16,7 +16,8 @@ from recollect.stats.estimate import Estimate, estimate
 if TYPE_CHECKING:
     from recollect.stats.binomial import clopper_pearson, proportion, wilson
     from recollect.stats.improvement import probability_of_improvement
-    from recollect.stats.item_noise import null_forgetting, over_items
+    from recollect.stats.item_draws import Noise, noise_of
+    from recollect.stats.item_noise import difference_over_items, null_forgetting, over_items
     from recollect.stats.lead import Lead, Rival, find_lead
     from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
     from recollect.stats.paired_items import mcnemar
@@ -30,7 +31,8 @@ _LATER = {
     "probability_of_improvement": "improvement",
     **dict.fromkeys(("Lead", "Rival", "find_lead"), "lead"),
     "mcnemar": "paired_items",
-    **dict.fromkeys(("null_forgetting", "over_items"), "item_noise"),
+    **dict.fromkeys(("Noise", "noise_of"), "item_draws"),
+    **dict.fromkeys(("difference_over_items", "null_forgetting", "over_items"), "item_noise"),
     **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
     **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
@@ -48,6 +50,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Estimate",
     "Lead",
+    "Noise",
     "Paired",
     "Pairwise",
     "Permuted",
@@ -57,6 +60,7 @@ __all__ = [
     "clopper_pearson",
     "compare_all",
     "compare_paired",
+    "difference_over_items",
     "estimate",
     "find_lead",
     "find_plateau",
@@ -64,6 +68,7 @@ __all__ = [
     "holm",
     "label_shuffles",
     "mcnemar",
+    "noise_of",
     "null_forgetting",
     "over_items",
     "probability_of_improvement",

@@ -12,22 +12,32 @@ known who was right on which item, the items are drawn again, jointly over rows,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import NotComputable, UsageError
+from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics import evaluate, registry
+from recollect.metrics import Metric, evaluate, registry
 from recollect.stats.estimate import Estimate, check_level
+from recollect.stats.item_draws import (
+    BASE,
+    Items,
+    Noise,
+    draws,
+    noise_of,
+    refuse_unknown,
+    spread_of,
+    unknown_cells,
+    with_scores,
+)
 
-Items = NDArray[Any]
-ABSENT = -1
-# Cells that are evaluated at once: 20 million doubles.
+# Up to so many cells it is tried whether a metric is linear in them, cell by cell.
+_MOST_CELLS = 6_000
 _AT_ONCE = 20_000_000
-# So many rows have few enough patterns of answers to count them all.
-_MOST_ROWS = 16
+_STEP = 0.25
 
 
 def over_items(
@@ -35,12 +45,13 @@ def over_items(
     id: str,
     *,
     items: Sequence[Items | None] | None = None,
+    noise: Noise | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
     **params: Any,
 ) -> Estimate:
-    """The value of one run with an interval over its test items.
+    """The value of one run with an interval over its test items; `noise` says more of them than the matrix does.
 
     The interval is about the value that test sets of this size give in the mean; where the metric takes the best of
     several rows that is a little above the value of endless test sets (see `null_forgetting`).
@@ -52,32 +63,82 @@ def over_items(
     from scipy.special import ndtri
 
     check_level(level)
-    if matrix.lead:
-        raise UsageError(f"an interval over items is of one run; got {matrix!r}. Take one with .at(i).")
     metric = registry.get(id)
-    value = float(evaluate(matrix, metric, **params).value)
-    if np.isnan(value):
-        raise NotComputable(f"{metric.card.id} has no value here: {evaluate(matrix, metric, **params).reason}.")
-    n = int(matrix.n_samples.sum()) if matrix.n_samples is not None else 0
-    error = None if items is not None else _linear_error(matrix, metric, params)
-    if error is not None:
-        half = float(ndtri((1 + level) / 2)) * error
+    known = noise or noise_of(matrix, items=items)
+    value = _value(matrix, metric, params)
+    weights = _weights(matrix, metric, params)
+    n = _items_read(matrix, metric, known, weights, params)
+    if weights is not None:
+        half = float(ndtri((1 + level) / 2)) * weights.error(known)
         low, high = value - half, value + half
     else:
         rng = np.random.default_rng(seed)
-        draws = _draw_items(matrix, items, resamples, rng) if items is not None else _draw_cells(matrix, resamples, rng)
-        drawn = np.asarray(evaluate(draws, metric, **params).value)
-        # The best of several noisy rows is too good in every draw: deviations from the draws' own mean are not.
-        away = drawn - drawn.mean()
-        low, high = value + np.quantile(away, [(1 - level) / 2, (1 + level) / 2])
-    bottom, top = metric.card.bounds
-    return Estimate(value, float(max(low, bottom)), float(min(high, top)), n, "items", float("nan"), level)
+        drawn = np.concatenate([_values(lot, metric, params) for (lot,) in draws([(matrix, known)], resamples, rng)])
+        low, high = _around(value, drawn, level)
+    bottom, top = (float(end) for end in evaluate(matrix, metric, **params).bounds)
+    return Estimate(value, max(low, bottom), min(high, top), n, "items", float("nan"), level)
+
+
+@dataclass(frozen=True)
+class ItemDifference:
+    """The first run's value minus the second's, with an interval and a p value over test items.
+
+    `paired` are the columns whose items both have: the same items were drawn for both.
+    """
+
+    estimate: Estimate
+    p: float
+    paired: int
+
+
+def difference_over_items(
+    first: tuple[ScoreMatrix, Noise],
+    second: tuple[ScoreMatrix, Noise],
+    id: str,
+    *,
+    same_items: Sequence[tuple[int, int]] = (),
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    **params: Any,
+) -> ItemDifference:
+    """Two models on test items: paired bootstrap where items are known, as if drawn apart where not.
+
+    `same_items` are the columns, of the first and of the second, whose tables hold the same items in the same places.
+
+    >>> one, other = (ScoreMatrix([[score]], n_samples=[400]) for score in (.8, .6))
+    >>> made = difference_over_items((one, noise_of(one)), (other, noise_of(other)), "acc.average")
+    >>> round(made.estimate.value, 3), made.p < 0.001, made.paired
+    (0.2, True, 0)
+    """
+    from scipy.special import ndtr
+
+    check_level(level)
+    metric = registry.get(id)
+    n = 0
+    for matrix, noise in (first, second):
+        _value(matrix, metric, params)
+        n = max(n, _items_read(matrix, metric, noise, _weights(matrix, metric, params), params))
+    value = _value(first[0], metric, params) - _value(second[0], metric, params)
+    rng = np.random.default_rng(seed)
+    away = np.concatenate(
+        [
+            _values(a, metric, params) - _values(b, metric, params)
+            for a, b in draws([first, second], resamples, rng, same_items)
+        ]
+    )
+    low, high = _around(value, away, level)
+    sd = float(np.nanstd(away, ddof=1))
+    p = float(2 * ndtr(-abs(value) / sd)) if sd > 0 else float(value == 0)
+    paired = sum(first[1].tables[a] is not None and second[1].tables[b] is not None for a, b in same_items)
+    return ItemDifference(Estimate(value, low, high, n, "items", sd, level), p, paired)
 
 
 def null_forgetting(
     matrix: ScoreMatrix,
     *,
     items: Sequence[Items | None] | None = None,
+    noise: Noise | None = None,
     level: float = 0.95,
     resamples: int = 4000,
     seed: int = 0,
@@ -92,145 +153,163 @@ def null_forgetting(
     (True, True)
     """
     check_level(level)
-    if matrix.lead:
-        raise UsageError(f"what test noise gives is of one run; got {matrix!r}. Take one with .at(i).")
-    flat = np.array(matrix.R)
-    for j in np.flatnonzero(matrix.planned):
-        flat[matrix.learned_at[j] :, j] = flat[matrix.learned_at[j], j]
+    known = noise or noise_of(matrix, items=items)
+    metric = registry.get("forgetting.chaudhry2018")
+    _value(matrix, metric, {})
+    n = _items_read(matrix, metric, known, None, {})
+    flat, errors, trials = np.array(matrix.R), np.array(known.errors), np.array(known.trials)
+    for j in np.flatnonzero(matrix.planned).tolist():
+        own = int(matrix.learned_at[j])
+        there = ~np.isnan(flat[own:, j])
+        for values in (flat, errors, trials):
+            values[own:, j] = np.where(there, values[own, j], np.nan)
+    constant = with_scores(matrix, flat, matrix.b)
+    alone = Noise(errors, known.base, trials, known.base_trials, known.sizes, (None,) * matrix.T)
     rng = np.random.default_rng(seed)
-    if items is None:
-        draws = _draw_cells(_with_scores(matrix, flat), resamples, rng)
-    else:
-        draws = _permuted(matrix, items, min(resamples, 1000), rng)
-    drawn = np.asarray(evaluate(draws, registry.get("forgetting.chaudhry2018")).value)
+    made = []
+    for (lot,) in draws([(constant, alone)], resamples, rng):
+        R = np.array(lot.R)
+        for j, table in enumerate(known.tables):
+            if table is not None and matrix.planned[j]:
+                _shuffle(R, matrix, table, j, rng)
+        made.append(_values(with_scores(matrix, R, matrix.b), metric, {}))
+    drawn = np.concatenate(made)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    n = int(matrix.n_samples.sum()) if matrix.n_samples is not None else 0
     return Estimate(float(drawn.mean()), float(low), float(high), n, "null", float(drawn.std()), level)
 
 
-def cell_errors(matrix: ScoreMatrix) -> Array:
-    """The standard error of every cell, from the sizes of the test sets; one run's (S, T)."""
-    if matrix.unit == "raw" or matrix.n_samples is None:
-        raise NotComputable(
-            "an interval over items needs proportions and the sizes of the test sets (--samples 100,100,...)"
-        )
-    errors: Array = np.sqrt(matrix.R * (1 - matrix.R) / matrix.n_samples)
-    return errors
+def _shuffle(
+    R: Array, matrix: ScoreMatrix, table: tuple[NDArray[np.intp], NDArray[np.bool_]], j: int, rng: np.random.Generator
+) -> None:
+    """Scores of a column whose answers to each item stand in another order; with many items their means are normal."""
+    rows, right = table
+    since = rows >= max(int(matrix.learned_at[j]), 0)
+    m, n = int(since.sum()), right.shape[1]
+    if m < 2:
+        return
+    share = right[since].mean(0)
+    # Of an item with a share s, two rows differ; all rows together keep their sum.
+    spread = float((share * (1 - share)).sum()) / n**2 * (np.eye(m) - 1 / m) * m / (m - 1)
+    away = rng.multivariate_normal(np.zeros(m), spread, size=len(R), method="eigh")
+    R[:, rows[since], j] = np.clip(share.mean() + away, 0, 1)
 
 
-def _linear_error(matrix: ScoreMatrix, metric: Any, params: dict[str, Any]) -> float | None:
-    """The standard error of a metric that is linear in the cells of R; None if it is not."""
-    errors = np.nan_to_num(cell_errors(matrix))
-    there = np.argwhere(~np.isnan(matrix.R))
-    step = 0.25
-    base = float(evaluate(_raw(matrix, matrix.R), metric, **params).value)
+def _value(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> float:
+    outcome = evaluate(matrix, metric, **params)
+    value = float(outcome.value)
+    if np.isnan(value):
+        raise NotComputable(f"{metric.card.id} has no value here: {outcome.reason}.")
+    return value
+
+
+def _values(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> Array:
+    return np.asarray(evaluate(matrix, metric, **params).value)
+
+
+def _around(value: float, drawn: Array, level: float) -> tuple[float, float]:
+    # The best of several noisy rows is too good in every draw: deviations from the draws' own mean are not.
+    away = drawn[~np.isnan(drawn)]
+    low, high = value + np.quantile(away - away.mean(), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """A metric that is linear in the scores: what each cell, and each base score, counts."""
+
+    R: Array
+    b: Array
+
+    def error(self, noise: Noise) -> float:
+        """The metric's standard error; rows whose items are known vary together."""
+        cells = np.nan_to_num(self.R * noise.errors) ** 2
+        base = np.nan_to_num(self.b * noise.base) ** 2
+        variance = 0.0
+        for j, table in enumerate(noise.tables):
+            if table is None:
+                variance += cells[:, j].sum() + base[j]
+            else:
+                rows, right = table
+                variance += spread_of(right, np.where(rows == BASE, self.b[j], self.R[rows, j]))
+        return float(np.sqrt(variance))
+
+
+def _weights(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> _Weights | None:
+    """The weights of a metric that is linear in the scores; None if it is not."""
+    if matrix.R.size > _MOST_CELLS:
+        return None
+    b = None if matrix.b is None or "b" not in metric.card.needs else matrix.b
+    cells = np.argwhere(~np.isnan(matrix.R))
+    start = float(_moved(matrix, matrix.R, matrix.b, metric, params)[0])
     weights = np.zeros(matrix.R.shape)
     lot = max(1, _AT_ONCE // matrix.R.size)
-    for start in range(0, len(there), lot):
-        cells = there[start : start + lot]
-        moved = np.repeat(matrix.R[None], len(cells), axis=0)
-        moved[np.arange(len(cells)), cells[:, 0], cells[:, 1]] += step
-        values = np.asarray(evaluate(_raw(matrix, moved), metric, **params).value)
-        weights[cells[:, 0], cells[:, 1]] = (values - base) / step
-    other = np.random.default_rng(0).uniform(-1, 2, matrix.R.shape)
+    for at in range(0, len(cells), lot):
+        some = cells[at : at + lot]
+        moved = np.repeat(matrix.R[None], len(some), axis=0)
+        moved[np.arange(len(some)), some[:, 0], some[:, 1]] += _STEP
+        weights[some[:, 0], some[:, 1]] = (_moved(matrix, moved, matrix.b, metric, params) - start) / _STEP
+    of_base, rng = np.zeros(matrix.T), np.random.default_rng(0)
+    other = rng.uniform(-1, 2, matrix.R.shape)
     other[np.isnan(matrix.R)] = np.nan
-    predicted = base + np.nansum(weights * (other - matrix.R))
-    if np.isnan(weights).any() or abs(predicted - float(evaluate(_raw(matrix, other), metric, **params).value)) > 1e-8:
+    predicted = start + np.nansum(weights * (other - matrix.R))
+    other_b = matrix.b
+    if b is not None:
+        of_base = (_moved(matrix, matrix.R, b + _STEP * np.eye(matrix.T), metric, params) - start) / _STEP
+        other_b = b + rng.uniform(0.5, 1, matrix.T)
+        predicted += np.nansum(of_base * (other_b - b))
+    if np.isnan(weights).any() or np.isnan(of_base[~np.isnan(0.0 if b is None else b)]).any():
         return None
-    # The base row is measured on the same items; where the metric reads it, its own noise counts too.
-    variance = (weights**2 * errors**2).sum()
-    if matrix.b is not None and "b" in metric.card.needs and matrix.n_samples is not None:
-        size = np.abs(weights).sum(0)
-        variance += np.nansum(size**2 * matrix.b * (1 - matrix.b) / matrix.n_samples)
-    return float(np.sqrt(variance))
+    reached = float(_moved(matrix, other, other_b, metric, params)[0])
+    return _Weights(weights, np.nan_to_num(of_base)) if abs(predicted - reached) <= 1e-8 else None
 
 
-def _raw(matrix: ScoreMatrix, R: Array) -> ScoreMatrix:
-    """The same plan with other scores, of any size; what must agree with R stays out."""
-    arrays: dict[str, Any] = dict.fromkeys(matrix._batched())
-    arrays |= {name: getattr(matrix, name) for name in ("b", "joint", "single", "single_auc")}
-    return matrix._with(arrays | {"R": R}, {"unit": "raw"}, ())
+def _moved(matrix: ScoreMatrix, R: Array, b: Array | None, metric: Metric, params: dict[str, Any]) -> Array:
+    """The metric of the same plan with other scores, of any size."""
+    lead = max(R.shape[0] if R.ndim == 3 else 1, 1 if b is None or b.ndim == 1 else len(b))
+    scores = np.broadcast_to(R, (lead, *matrix.R.shape))
+    base = None if b is None else np.broadcast_to(b, (lead, matrix.T))
+    return _values(with_scores(matrix, scores, base, "raw"), metric, params)
 
 
-def _with_scores(matrix: ScoreMatrix, R: Array) -> ScoreMatrix:
-    arrays: dict[str, Any] = dict.fromkeys(matrix._batched())
-    arrays |= {name: getattr(matrix, name) for name in ("b", "joint", "single", "single_auc")}
-    return matrix._with(arrays | {"R": R}, {}, ())
+def _items_read(
+    matrix: ScoreMatrix, metric: Metric, noise: Noise, weights: _Weights | None, params: dict[str, Any]
+) -> int:
+    """How many items the metric's columns have; NotComputable if one of its scores has no known noise."""
+    if weights is not None:
+        read, read_base = weights.R != 0, weights.b != 0
+        refuse_unknown(matrix, noise, read, read_base)
+        return int(noise.sizes[read.any(0) | read_base].sum())
+    columns = np.eye(matrix.T, dtype=bool)
+    read = _reads(matrix, metric, [(np.broadcast_to(own, matrix.R.shape), own) for own in columns], params)
+    unknown = unknown_cells(matrix, noise)
+    if unknown[0].any() or unknown[1].any():
+        one_by_one = [(unknown[0] & own, unknown[1] & own) for own in columns]
+        lacking = _reads(matrix, metric, one_by_one, params)
+        refuse_unknown(matrix, noise, np.broadcast_to(lacking, matrix.R.shape), lacking)
+    return int(noise.sizes[read].sum())
 
 
-def _draw_cells(matrix: ScoreMatrix, resamples: int, rng: np.random.Generator) -> ScoreMatrix:
-    """Matrices whose cells are drawn anew, each from its own proportion."""
-    cell_errors(matrix)
-    p = np.nan_to_num(np.clip(matrix.R, 0, 1))
-    n = np.broadcast_to(np.asarray(matrix.n_samples), p.shape)
-    drawn = rng.binomial(n, p, size=(resamples, *p.shape)) / n
-    return _with_scores(matrix, np.where(np.isnan(matrix.R), np.nan, drawn))
-
-
-def _draw_items(
-    matrix: ScoreMatrix, items: Sequence[Items | None], resamples: int, rng: np.random.Generator
-) -> ScoreMatrix:
-    """Matrices whose items are drawn anew, jointly over rows: an item is drawn with all its answers."""
-    drawn = np.repeat(matrix.R[None], resamples, axis=0)
-    for j, table in enumerate(_tables(matrix, items)):
-        if table is None:
-            continue
-        rows, right = table
-        patterns, counts = _patterns(right)
-        n = int(counts.sum())
-        times = rng.multinomial(n, counts / n, size=resamples)
-        drawn[:, rows, j] += times @ patterns / n - (counts @ patterns / n)
-    return _with_scores(matrix, np.clip(drawn, 0, 1))
-
-
-def _permuted(
-    matrix: ScoreMatrix, items: Sequence[Items | None], resamples: int, rng: np.random.Generator
-) -> ScoreMatrix:
-    """Matrices in which each item's answers since its task was learned stand in another order."""
-    drawn = np.repeat(matrix.R[None], resamples, axis=0)
-    for j, table in enumerate(_tables(matrix, items)):
-        if table is None or not matrix.planned[j]:
-            continue
-        rows, right = table
-        since = rows >= matrix.learned_at[j]
-        for draw in range(resamples):
-            shuffled = rng.permuted(right[since], axis=0)
-            drawn[draw, rows[since], j] = shuffled.mean(1)
-    return _with_scores(matrix, drawn)
-
-
-def _tables(
-    matrix: ScoreMatrix, items: Sequence[Items | None]
-) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]] | None]:
-    """For each task the rows that evaluated it, and the answers to the items that all of them have."""
-    if len(items) != matrix.T:
-        raise UsageError(f"items must have one table per task: expected {matrix.T}, got {len(items)}.")
-    made: list[tuple[NDArray[np.intp], NDArray[np.bool_]] | None] = []
-    for j, given in enumerate(items):
-        if given is None:
-            made.append(None)
-            continue
-        right = np.asarray(given)
-        if right.ndim != 2 or len(right) != matrix.S:
-            raise UsageError(f"items of task {j} must have shape ({matrix.S}, items); got {right.shape}.")
-        rows = np.flatnonzero(~np.isnan(matrix.R[:, j]))
-        shared = (right[rows] != ABSENT).all(0)
-        made.append((rows, right[rows][:, shared] > 0) if shared.any() else None)
-    return made
-
-
-def _patterns(right: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The different columns of (rows, items), as (patterns, rows), and how often each occurs."""
-    rows = len(right)
-    if rows > _MOST_ROWS:
-        packed = np.ascontiguousarray(np.packbits(right.astype(bool), axis=0).T)
-        key = packed.view([("", packed.dtype)] * packed.shape[1]).ravel()
-        _, first, counts = np.unique(key, return_index=True, return_counts=True)
-        return right[:, first].T.astype(np.float64), counts
-    code = np.zeros(right.shape[1], np.int64)
-    for row in right:
-        code = 2 * code + (row > 0)
-    times = np.bincount(code, minlength=2**rows)
-    there = np.flatnonzero(times)
-    bits = (there[:, None] >> np.arange(rows - 1, -1, -1)) & 1
-    return bits.astype(np.float64), times[there]
+def _reads(
+    matrix: ScoreMatrix,
+    metric: Metric,
+    cells: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
+    params: dict[str, Any],
+) -> NDArray[np.bool_]:
+    """Of several sets of cells, whether the metric changes when they do: far up, and far down."""
+    rng = np.random.default_rng(0)
+    start = _moved(matrix, matrix.R, matrix.b, metric, params)[0]
+    far, far_b = rng.uniform(5, 10, matrix.R.shape), rng.uniform(11, 20, matrix.T)
+    changed = []
+    for own, own_b in cells:
+        values = [
+            _moved(
+                matrix,
+                matrix.R + sign * far * own,
+                None if matrix.b is None else matrix.b + sign * far_b * own_b,
+                metric,
+                params,
+            )[0]
+            for sign in (1, -1)
+        ]
+        changed.append(any(value != start for value in values))
+    return np.array(changed)

@@ -83,13 +83,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TestBatch:
-    """Test samples of all tasks mixed; `task` says for each sample whose it is."""
+    """Test samples of all tasks mixed; `task` says for each sample whose it is, `index` its place in the data set."""
 
     __test__ = False  # not a test class, whatever pytest thinks of the name
 
     x: NDArray[Any]
     y: NDArray[np.int64]
     task: NDArray[np.int64]
+    index: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

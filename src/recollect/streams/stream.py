@@ -248,7 +248,7 @@ class Stream:
             x = self._take(self.data.test, rows)
             if transforming:
                 self._transform_mixed(x, whose)
-            yield TestBatch(x, self._y_test.take(rows), whose)
+            yield TestBatch(x, self._y_test.take(rows), whose, rows)
 
     def test_of(self, task: int, subsample: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """The test samples of one task with their labels, in the data set's own order."""

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from recollect.errors import UsageError
 from recollect.runs.arrange import Choices, arrange
 from recollect.runs.importers.build import make_run
 from recollect.runs.importers.versions.columns import Column, chosen, refuse_other_conditions, tasks_of
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, is_proportion, name_of
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, name_of
 from recollect.runs.importers.versions.ordering import families, merged, ordered
+from recollect.runs.importers.versions.tables import VersionItems
 from recollect.runs.run import Row, Run, Task
+from recollect.runs.shares import is_share
 from recollect.runs.version_names import in_one_form, is_base, listed, short_names, without_step
-
-
-@dataclass(frozen=True)
-class Assembled:
-    """A run, and the evaluations and columns that it was made of: rows by name, columns by task."""
-
-    run: Run
-    versions: Mapping[str, Evaluation]
-    columns: Mapping[str, Column]
 
 
 def runs_of(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
     """The runs of all evaluations that were found at a path or at several."""
-    return [made.run for made in assembled(evaluations, root, tool, choices)]
-
-
-def assembled(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Assembled]:
-    """The runs, with what they were made of."""
     found = list(evaluations)
     if not found:
         raise UsageError(f"{root}: no evaluation of any version is in it.")
     made = [one for members in families(found) for one in _of_family(members, root, tool, choices)]
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    streams = _streams([one.run for one in made])
     return [
-        replace(one, run=replace(one.run, stream=stream, notes=(*one.run.notes, *notes)))
-        for one, stream in zip(made, streams, strict=True)
+        replace(run, stream=stream, notes=(*run.notes, *notes))
+        for run, stream in zip(made, _streams(made), strict=True)
     ]
 
 
@@ -61,7 +48,7 @@ def _streams(runs: Sequence[Run]) -> list[str]:
     return names
 
 
-def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choices) -> list[Assembled]:
+def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
     versions, notes = merged(found)
     full = [one.version for one in versions]
     labels = short_names(full)
@@ -90,7 +77,10 @@ def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choi
     named = versions, labels, by
     by_name = dict(zip(labels, versions, strict=True))
     return [
-        Assembled(_run(named, like, root, tool, choices, notes), by_name, {column.task: column for column in like})
+        replace(
+            _run(named, like, root, tool, choices, notes),
+            items=VersionItems(by_name, {column.task: column.metric for column in like}),
+        )
         for like in kinds.values()
     ]
 
@@ -130,20 +120,25 @@ def _run(
 def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], metric: str) -> Row:
     cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
     errors = tuple(_error(cell, column) for cell, column in zip(cells, columns, strict=True))
+    # How many items are behind a score says how sure it is only where it is a share of them.
+    counts = tuple(
+        None if cell is None or not is_share(column.metric) else cell.n
+        for cell, column in zip(cells, columns, strict=True)
+    )
     return Row(
         place - 1,
         step=None,
         task_end=False,
         name=label,
         scores={metric: tuple(None if cell is None else cell.score for cell in cells)},
-        n=tuple(None if cell is None else cell.n for cell in cells) if any(c and c.n for c in cells) else None,
+        n=counts if any(counts) else None,
         standard_error=errors if any(error is not None for error in errors) else None,
     )
 
 
 def _error(cell: Measured | None, column: Column) -> float | None:
     """The standard error of a score: as told, or of a share of so many items."""
-    if cell is None or cell.stderr is not None or cell.n is None or not is_proportion(column.metric):
+    if cell is None or cell.stderr is not None or cell.n is None or not is_share(column.metric):
         return None if cell is None else cell.stderr
     top = 100.0 if column.unit == "percent" else 1.0
     return math.sqrt(max(0.0, cell.score * (top - cell.score)) / (cell.n - 1)) if cell.n > 1 else None

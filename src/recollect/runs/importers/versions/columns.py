@@ -10,13 +10,13 @@ from recollect.errors import UsageError
 from recollect.runs.arrange import Choices
 from recollect.runs.importers.files import natural
 from recollect.runs.importers.versions.evaluation import (
-    PROPORTIONS,
     Evaluation,
     known_direction,
     name_of,
     rank_of,
     unit_of,
 )
+from recollect.runs.shares import is_share
 from recollect.runs.version_names import listed
 
 
@@ -33,7 +33,7 @@ class Column:
     def like(self) -> tuple[str, str, bool]:
         """Columns that agree in this may be averaged: shares of right answers, or one and the same score."""
         name = name_of(self.metric)
-        return ("share" if name.lower() in PROPORTIONS else name, self.unit, self.higher_is_better)
+        return ("share" if is_share(name) else name, self.unit, self.higher_is_better)
 
 
 def tasks_of(found: Sequence[Evaluation], choices: Choices) -> tuple[list[str], list[str]]:
@@ -166,4 +166,7 @@ def refuse_other_conditions(
             for name, values in seen.items()
             if len(values) > 1
         ]
-    return f"{len(problems)} differences, such as: {'; '.join(problems[:3])}" if problems else None
+    if not problems:
+        return None
+    several = f"{len(problems)} differences, such as: " if len(problems) > 1 else ""
+    return several + "; ".join(problems[:3])

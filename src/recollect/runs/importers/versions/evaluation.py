@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.runs.importers.build import number
+from recollect.runs.shares import SHARES, is_share
 
 
 class Measured(NamedTuple):
@@ -57,23 +57,7 @@ class Evaluation:
         return f"{self.model}@{self.revision}" if self.revision else self.model
 
 
-# Shares of the test items that are answered right: columns of these may be averaged.
-PROPORTIONS = frozenset(
-    (
-        "acc",
-        "acc_norm",
-        "accuracy",
-        "exact_match",
-        "em",
-        "success",
-        "pc_success",
-        "pass@1",
-        "match",
-        "includes",
-        "choice",
-    )
-)
-_FRACTIONS = PROPORTIONS | {
+_FRACTIONS = SHARES | {
     "f1",
     "acc_mutual_info",
     "mc1",
@@ -119,12 +103,6 @@ def known_direction(metric: str) -> bool | None:
     return True if _HIGHER.fullmatch(name) else None
 
 
-@lru_cache(maxsize=4096)
-def is_proportion(metric: str) -> bool:
-    """Whether a score is the share of test items that are answered right."""
-    return name_of(metric).lower() in PROPORTIONS
-
-
 def unit_of(metric: str) -> str:
     """The unit of a score whose file does not say it: shares are fractions, all others on a scale of their own."""
     return "fraction" if name_of(metric).lower() in _FRACTIONS else "raw"
@@ -152,7 +130,7 @@ def measured(metric: str, score: object, stderr: object = None, n: int | None = 
     if value is None:
         return None
     error = stderr if type(stderr) is float and 0 <= stderr < math.inf else _number_or_none(stderr)
-    if n is None and error is not None and is_proportion(metric):
+    if n is None and error is not None and is_share(metric):
         n = items_behind(value, error)
     return Measured(value, n, error)
 
@@ -162,3 +140,13 @@ def _number_or_none(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and value >= 0 else None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The object, or an empty one where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """The list, or an empty one where there is none."""
+    return value if isinstance(value, list) else []

@@ -12,8 +12,8 @@ from recollect._version import __version__
 from recollect.inputs import plain_number
 from recollect.runs.importers.build import whole
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, known_direction, measured
-from recollect.runs.importers.versions.json_tool import JsonTool, mapping
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, known_direction, mapping, measured
+from recollect.runs.importers.versions.json_tool import JsonTool
 from recollect.runs.run import Run
 from recollect.runs.version_names import step_of
 

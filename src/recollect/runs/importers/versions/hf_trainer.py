@@ -12,8 +12,9 @@ from recollect.runs.arrange import Choices
 from recollect.runs.importers.build import whole
 from recollect.runs.importers.files import cannot_read, find_files, guess_json, in_words, is_folder, load_json, natural
 from recollect.runs.importers.versions.assemble import runs_of
-from recollect.runs.importers.versions.evaluation import PROPORTIONS, Evaluation, Measured, known_direction, measured
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, known_direction, measured
 from recollect.runs.run import Run
+from recollect.runs.shares import is_share
 from recollect.runs.version_names import step_of
 
 NAME = "hf-trainer"
@@ -128,7 +129,7 @@ def _names(scores: Mapping[str, Mapping[str, Measured]]) -> set[str]:
 
 
 def _is_share(metric: str) -> bool:
-    return metric.lower() in PROPORTIONS or metric.lower().startswith(("rouge", "f1", "bleu"))
+    return is_share(metric) or metric.lower().startswith(("rouge", "f1", "bleu"))
 
 
 def _is_percent(scores: Mapping[str, Mapping[str, Measured]]) -> bool:

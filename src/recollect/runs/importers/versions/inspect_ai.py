@@ -24,8 +24,7 @@ from recollect.runs.importers.files import (
     once,
 )
 from recollect.runs.importers.versions.assemble import runs_of
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, measured
-from recollect.runs.importers.versions.json_tool import listing, mapping
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, listing, mapping, measured
 from recollect.runs.importers.versions.zipped import member
 from recollect.runs.run import Run
 from recollect.runs.version_names import step_of

@@ -68,13 +68,3 @@ class JsonTool:
         except (ValueError, RecursionError) as error:
             why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
             raise cannot_read(path, self.name, f"it is not JSON: {why}. Is the file whole?") from None
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The object, or an empty one where there is none."""
-    return value if isinstance(value, dict) else {}
-
-
-def listing(value: Any) -> list[Any]:
-    """The list, or an empty one where there is none."""
-    return value if isinstance(value, list) else []

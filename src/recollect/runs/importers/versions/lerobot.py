@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured
-from recollect.runs.importers.versions.json_tool import JsonTool, listing, mapping
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, listing, mapping
+from recollect.runs.importers.versions.json_tool import JsonTool
 from recollect.runs.version_names import step_of
 
 NAME = "lerobot"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, measured
-from recollect.runs.importers.versions.json_tool import JsonTool, mapping
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, mapping, measured
+from recollect.runs.importers.versions.json_tool import JsonTool
 from recollect.runs.version_names import step_of
 
 NAME = "lighteval"

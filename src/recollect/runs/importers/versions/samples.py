@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.versions.evaluation import Evaluation, name_of
-from recollect.runs.importers.versions.json_tool import listing, mapping
+from recollect.runs.importers.versions.evaluation import Evaluation, listing, mapping, name_of
 from recollect.runs.importers.versions.zipped import member
 from recollect.runs.item_answers import Answer
 

@@ -1,62 +1,60 @@
-"""Tables of items for the runs at some paths: rows and columns as the runs have them."""
+"""The single test items of versions: rows by their names, columns by their tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from recollect.errors import UsageError
-from recollect.runs.arrange import Choices
-from recollect.runs.importers import ReadsVersions, detect, named
-from recollect.runs.importers.versions.assemble import Assembled, assembled
 from recollect.runs.importers.versions.evaluation import Evaluation
 from recollect.runs.importers.versions.samples import Marks, marks_of
 from recollect.runs.item_answers import Answer, ItemTable, table_of
-from recollect.runs.run import Run
+from recollect.runs.run import Row, Run
 
 
-def item_tables(paths: Sequence[Path], tool: str | None, choices: Choices) -> list[tuple[Run, list[ItemTable]]]:
-    """Every run at the paths, with a table for each of its columns that has items."""
-    found: list[Evaluation] = []
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"There is no {path}. Expected a folder of evaluations with their single items.")
-        importer = detect(path) if tool is None else named(tool)
-        if not isinstance(importer, ReadsVersions):
-            raise UsageError(
-                f"{path} holds no single test items that Recollect knows: samples_*.jsonl beside lm-eval's results"
-                " (--log_samples), or logs of inspect_ai."
-            )
-        found += importer.evaluations(path)
-    made = assembled(found, paths[0], "items", choices)
-    return [(one.run, [table for task in one.columns if (table := _table(one, task)) is not None]) for one in made]
+class VersionItems:
+    """Items that lie beside evaluations; `versions` are these by the names of rows, `metrics` the score by task."""
+
+    def __init__(self, versions: Mapping[str, Evaluation], metrics: Mapping[str, str]) -> None:
+        self._versions, self._metrics = versions, metrics
+        self._read: dict[tuple[str, str], Marks | None] = {}
+
+    def tables(self, run: Run, rows: Sequence[Row]) -> list[ItemTable]:
+        """A table for each task of the run that has items in one of the rows."""
+        names = [row.name or "" for row in rows]
+        found = []
+        for task in (task.name for task in run.tasks if task.name in self._metrics):
+            marks = [self._marks(run, name, task) for name in names]
+            if any(of is not None and of.by_item for of in marks):
+                found.append(_table(task, names, [of or Marks() for of in marks]))
+        return found
+
+    def _marks(self, run: Run, name: str, task: str) -> Marks | None:
+        key = (name, task)
+        if key not in self._read:
+            one = self._versions.get(name)
+            made = None if one is None else marks_of(one, task, self._metrics[task])
+            if one is not None and made is not None:
+                _refuse_contradiction(one, made, name, task, self._metrics[task], run.unit)
+            self._read[key] = made
+        return self._read[key]
 
 
-def _table(made: Assembled, task: str) -> ItemTable | None:
-    names = [row.name or "" for row in made.run.rows]
-    metric = made.columns[task].metric
-    marks = [marks_of(made.versions[name], task, metric) for name in names]
-    if not any(of is not None and of.by_item for of in marks):
-        return None
-    for name, of in zip(names, marks, strict=True):
-        _refuse_contradiction(made, name, task, of)
-    filled = [of if of is not None else Marks() for of in marks]
-    table = table_of(task, names, [of.by_item for of in filled])
+def _table(task: str, names: Sequence[str], marks: Sequence[Marks]) -> ItemTable:
+    table = table_of(task, names, [of.by_item for of in marks])
 
     def show(row: int, item: int) -> Answer:
-        return filled[row].show(table.keys[item])
+        return marks[row].show(table.keys[item])
 
     return ItemTable(table.task, table.versions, table.keys, table.right, show)
 
 
-def _refuse_contradiction(made: Assembled, name: str, task: str, marks: Marks | None) -> None:
+def _refuse_contradiction(one: Evaluation, marks: Marks, name: str, task: str, metric: str, unit: str) -> None:
     """Items and the score that they should give must belong together; a group's score may weigh its tasks."""
-    one = made.versions[name]
-    cell = one.scores.get(task, {}).get(made.columns[task].metric)
-    if marks is None or not marks.by_item or marks.unmarked or cell is None or one.groups.get(task):
+    cell = one.scores.get(task, {}).get(metric)
+    if not marks.by_item or marks.unmarked or cell is None or one.groups.get(task):
         return
     share = sum(marks.by_item.values()) / len(marks.by_item)
-    score = cell.score / (100 if made.run.unit == "percent" else 1)
+    score = cell.score / (100 if unit == "percent" else 1)
     if abs(share - score) > 1e-4:
         raise UsageError(
             f"The items of {task} in {name} are right in {share:.4f} of {len(marks.by_item)}, and the results say"

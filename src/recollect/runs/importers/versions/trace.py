@@ -9,8 +9,7 @@ from pathlib import Path
 from recollect.runs.arrange import Choices
 from recollect.runs.importers.files import cannot_read, find_files, in_words, is_folder, load_json
 from recollect.runs.importers.versions.assemble import runs_of
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, measured
-from recollect.runs.importers.versions.json_tool import listing, mapping
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, listing, mapping, measured
 from recollect.runs.run import Run
 
 NAME = "trace"
