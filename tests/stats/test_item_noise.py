@@ -108,3 +108,78 @@ def test_what_cannot_be_is_refused():
         over_items(matrix([[0.8]]), "AF")
     with pytest.raises(UsageError, match="one table per task"):
         over_items(matrix([[0.8, 0.1], [0.6, 0.9]]), "AF", items=[None])
+
+
+class TestMoreThanTheMatrixSays:
+    """Standard errors, items of the base row, and two runs on the same items."""
+
+    def test_standard_errors_stand_for_scores_that_are_no_shares(self):
+        from recollect.stats import noise_of
+
+        plan = rc.ScoreMatrix(
+            [[21.0], [22.0]], b=[20.0], learned_at=["held out"], unit="raw", higher_is_better=False, names=["wiki"]
+        )
+        with pytest.raises(NotComputable, match="none of wiki"):
+            over_items(plan, "held_out.delta")
+        noise = noise_of(plan, errors=[[np.nan], [0.4]], base_errors=[0.3])  # the first row is not read
+        made = over_items(plan, "held_out.delta", noise=noise)
+        assert (made.value, (made.high - made.low) / 2) == pytest.approx((-2.0, 1.959964 * 0.5), rel=1e-5)
+
+    def test_a_column_that_is_not_read_need_not_be_known(self):
+        from recollect.stats import noise_of
+
+        plan = rc.ScoreMatrix([[0.5, 0.6]], b=[0.4, 0.7], learned_at=[0, "held out"], names=["a", "g"])
+        noise = noise_of(plan, errors=[[np.nan, 0.03]], base_errors=[np.nan, 0.04])
+        made = over_items(plan, "held_out.delta", noise=noise)
+        assert (made.high - made.low) / 2 == pytest.approx(1.959964 * 0.05, rel=1e-5)
+        assert over_items(plan, "held_out.relative", noise=noise).low < 1 / 7
+        with pytest.raises(NotComputable, match="none of a"):
+            over_items(plan, "acc.average", noise=noise)
+
+    def test_the_base_row_shares_its_items_with_the_others(self):
+        rng = np.random.default_rng(4)
+        before = (rng.random(400) < 0.7).astype(np.int8)
+        after = before.copy()
+        after[np.flatnonzero(before)[:20]] = 0
+        plan = rc.ScoreMatrix([[after.mean()]], b=[before.mean()], learned_at=["held out"], n_samples=[400])
+        made = over_items(plan, "held_out.delta", items=[np.stack([before, after])])
+        # 20 of 400 items changed, all one way: the variance of the mean of -1 and 0.
+        error = np.sqrt(0.05 * 0.95 / 400)
+        assert (made.high - made.low) / 2 == pytest.approx(1.959964 * error, rel=1e-3)
+        apart = over_items(plan, "held_out.delta")
+        assert apart.high > 0 > made.high
+
+    def test_all_right_is_not_sure_for_ever(self):
+        made = over_items(matrix([[1.0]], n=50), "acc.average")
+        assert made.high == 1
+        assert made.low == pytest.approx(50 / (50 + 1.959964**2), abs=1e-3)  # Wilson's lower end
+
+    def test_two_models_on_the_same_items_are_compared_item_by_item(self):
+        from recollect.stats import difference_over_items, noise_of
+
+        rng = np.random.default_rng(5)
+        one = (rng.random((1, 300)) < 0.6).astype(np.int8)
+        other = one.copy()
+        other[0, np.flatnonzero(one[0])[:12]] = 0
+        runs = [matrix([[of.mean()]], n=300) for of in (one, other)]
+        noises = [noise_of(run, items=[of]) for run, of in zip(runs, (one, other), strict=True)]
+        a, b = zip(runs, noises, strict=True)
+        made = difference_over_items(a, b, "acc.average", same_items=[(0, 0)])
+        assert made.estimate.value == pytest.approx(0.04)
+        assert made.estimate.low > 0
+        assert made.p < 0.01
+        assert made.paired == 1
+        apart = difference_over_items(*((run, noise_of(run)) for run in runs), "acc.average")
+        assert apart.estimate.low < 0
+        assert apart.p > 0.2
+
+    def test_with_many_patterns_means_are_normal(self):
+        """Twenty rows of many items: both ways of drawing have the same spread."""
+        from recollect.stats.item_draws import deviations
+
+        rng = np.random.default_rng(6)
+        right = rng.random((20, 30_000)) < 0.5
+        right[1] = right[0]
+        away = deviations(right, 1000, rng)
+        assert np.allclose(away[:, 0], away[:, 1])
+        assert away.std(0) == pytest.approx(np.full(20, np.sqrt(0.25 / 30_000)), rel=0.12)

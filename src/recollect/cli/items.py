@@ -19,7 +19,12 @@ def items(
     paths: options.Paths,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="List the items that are now answered wrong.")] = False,
     learned: Annotated[bool, typer.Option("--learned", help="List the items that are now answered right.")] = False,
-    before: Annotated[str | None, typer.Option("--from", help="The earlier version; the first by default.")] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help="The earlier version; by default the one after which a task was learned, else the base."
+        ),
+    ] = None,
     after: Annotated[str | None, typer.Option("--to", help="The later version; the last by default.")] = None,
     task: Annotated[str | None, typer.Option("--task", help="One column alone.")] = None,
     most: Annotated[int, typer.Option("--most", min=0, help="So many items are listed; 0 lists all.")] = 20,
@@ -54,8 +59,10 @@ def items(
 
 
 def _table(flows: list[ItemFlow]) -> Table:
+    several = len({f.learner for f in flows}) > 1
     rows = tuple(
         (
+            *((f.learner,) if several else ()),
             f.task,
             f"{f.before} to {f.after}",
             *(str(n) for n in f.flow.counts.values()),
@@ -65,19 +72,32 @@ def _table(flows: list[ItemFlow]) -> Table:
         for f in flows
     )
     columns = ("task", "versions", "always", "forgotten", "learned", "never", "in one alone", "p (McNemar)")
-    return Table(columns, rows, right=tuple(range(2, len(columns))))
+    named = (*(("learner",) if several else ()), *columns)
+    return Table(named, rows, right=tuple(range(len(named) - 6, len(named))))
 
 
 def _listed(flows: list[ItemFlow], kind: str, most: int) -> Table:
+    several = len({flow.learner for flow in flows}) > 1
     rows = [
-        (flow.task, flow.key(item), asked.asked, asked.target, asked.answered, flow.answer(item, now=True).answered)
+        (
+            *((flow.learner,) if several else ()),
+            flow.task,
+            flow.key(item),
+            asked.asked,
+            asked.target,
+            asked.answered,
+            flow.answer(item, now=True).answered,
+        )
         for flow in flows
         for item in _first(getattr(flow.flow, kind), most)
         for asked in (flow.answer(item, now=False),)
     ]
     total = sum(len(getattr(flow.flow, kind)) for flow in flows)
     return Table(
-        ("task", "item", "asked", "right answer", "answered before", "answered now"),
+        (
+            *(("learner",) if several else ()),
+            *("task", "item", "asked", "right answer", "answered before", "answered now"),
+        ),
         tuple(tuple(text if len(text) <= 160 else text[:157] + "..." for text in row) for row in rows),
         title=f"{kind}: {len(rows)} of {total} items",
     )

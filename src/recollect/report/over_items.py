@@ -60,8 +60,11 @@ def _noise(run: Run, items: Sequence[Right | None]) -> Noise:
     # Of samples drawn from a test set the record has the error against the whole of it, which is another question.
     errors = _block([None if row.correct is not None else row.standard_error for row in rows], run.T) / scale
     known = is_share(run.metric) or any(row.correct is not None for row in rows)
-    sizes = [task.n_samples for task in run.tasks]
-    trials = _block([row.n if row.n is not None else sizes for row in rows] if known else [None] * len(rows), run.T)
+    trials = np.full(errors.shape, np.nan)
+    if known:
+        sizes = _block([[task.n_samples for task in run.tasks]], run.T)
+        trials = _block([row.n for row in rows], run.T)
+        trials = np.where(np.isnan(trials), sizes, trials)
     start = len(rows) - run.matrix.S
     base = (errors[0], trials[0]) if start else (np.full(run.T, np.nan),) * 2
     return noise_of(

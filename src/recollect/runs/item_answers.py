@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
-    from recollect.runs.run import Row, Run
+    from recollect.runs.run import Row
 
 Right = NDArray[np.int8]
 # What a cell of `right` holds where an item was not evaluated.
@@ -22,8 +22,8 @@ ABSENT = -1
 class ItemSource(Protocol):
     """Where the single test items of a run lie; they are read when they are asked for."""
 
-    def tables(self, run: Run, rows: Sequence[Row]) -> list[ItemTable]:
-        """A table of these rows for each task that has items."""
+    def tables(self, tasks: Sequence[str], rows: Sequence[Row]) -> list[ItemTable]:
+        """A table of these rows for each of these tasks that has items in one of them."""
 
 
 @dataclass(frozen=True)

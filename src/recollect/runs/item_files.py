@@ -18,7 +18,7 @@ from recollect.errors import UsageError
 from recollect.runs.files import make_folder, write_atomic
 from recollect.runs.item_answers import ABSENT, ItemTable
 from recollect.runs.reading import read_regular
-from recollect.runs.run import Row, Run
+from recollect.runs.run import Row
 from recollect.runs.seals import digest
 
 FOLDER = "items"
@@ -96,7 +96,7 @@ class FolderItems:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def tables(self, run: Run, rows: Sequence[Row]) -> list[ItemTable]:
+    def tables(self, tasks: Sequence[str], rows: Sequence[Row]) -> list[ItemTable]:
         """A table for each task that has items in one of the rows; columns are found by their names."""
         from recollect.runs.reading import read_run
 
@@ -104,8 +104,8 @@ class FolderItems:
         by_row = [read_items(self._folder, row) if row.items else [None] * len(names) for row in rows]
         labels = tuple(row.name or f"row {place + 1}" for place, row in enumerate(rows))
         found = []
-        for task in run.tasks:
-            column = names.index(task.name) if task.name in names else -1
+        for task in tasks:
+            column = names.index(task) if task in names else -1
             marks = [of[column] if 0 <= column < len(of) else None for of in by_row]
             size = max((len(right) for right in marks if right is not None), default=0)
             if size:
@@ -113,5 +113,5 @@ class FolderItems:
                 for place, of_row in enumerate(marks):
                     if of_row is not None:
                         right[place, : len(of_row)] = of_row
-                found.append(ItemTable(task.name, labels, Places(size), right, named=False))
+                found.append(ItemTable(task, labels, Places(size), right, named=False))
         return found

@@ -19,6 +19,7 @@ Answers = NDArray[np.bool_]
 ABSENT = -1
 # The base row's place among the rows of a table of items.
 BASE = -1
+_Z = 1.959964
 # Numbers that are drawn at once.
 _AT_ONCE = 5_000_000
 # Few rows have few enough patterns of answers to count them all by a code.
@@ -67,13 +68,24 @@ def noise_of(
     b = np.full(shape[1], np.nan) if matrix.b is None else matrix.b
     told = _given(errors, shape, None)
     told_base = _given(base_errors, shape[1:], None)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        made = np.where(np.isnan(told), np.sqrt(np.clip(matrix.R * (1 - matrix.R), 0, None) / n), told)
-        made_base = np.where(np.isnan(told_base), np.sqrt(np.clip(b * (1 - b), 0, None) / n_base), told_base)
+    made = _errors(matrix.R, n, told)
+    made_base = _errors(b, n_base, told_base)
     largest = np.fmax.reduce(np.vstack([n, n_base[None], sizes[None]]), axis=0)
     tables = _tables(matrix, items)
     counted = [0 if table is None else table[1].shape[1] for table in tables]
     return Noise(made, made_base, n, n_base, np.maximum(np.nan_to_num(largest), counted).astype(np.int64), tables)
+
+
+def _errors(scores: Array, n: Array, told: Array) -> Array:
+    """Standard errors as told, or of shares of n items.
+
+    Where all items are right, or none is, the formula gives 0 and the next item may still be another: there half of
+    Wilson's interval stands for it. Without n an error of 0 says nothing.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        made = np.where(np.isnan(told), np.sqrt(np.clip(scores * (1 - scores), 0, None) / n), told)
+        at_the_end = (scores <= 0) | (scores >= 1)
+        return np.where(at_the_end & (made == 0), _Z / (n + _Z**2), made)
 
 
 def _given(values: ArrayLike | None, shape: tuple[int, ...], otherwise: Array | None) -> Array:
@@ -171,7 +183,9 @@ def _drawn(
     made = np.repeat(scores[None], count, axis=0)
     is_share = ~np.isnan(trials) & ~np.isnan(scores) & alone & (unit != "raw")
     n = trials[is_share].astype(np.int64)
-    made[:, is_share] = rng.binomial(n, np.clip(scores[is_share], 0, 1), size=(count, len(n))) / n
+    # All right or all wrong is not sure for ever: half an item is put on the other side.
+    p = np.clip(scores[is_share], 0.5 / (n + 1), 1 - 0.5 / (n + 1))
+    made[:, is_share] = rng.binomial(n, p, size=(count, len(n))) / n
     by_error = ~is_share & ~np.isnan(scores) & ~np.isnan(errors) & alone
     made[:, by_error] += rng.normal(0, errors[by_error], size=(count, int(by_error.sum())))
     return made if unit == "raw" else np.clip(made, 0, 1)

@@ -226,7 +226,9 @@ class _Weights:
         base = np.nan_to_num(self.b * noise.base) ** 2
         variance = 0.0
         for j, table in enumerate(noise.tables):
-            if table is None:
+            # One row alone is not compared with another on the same items.
+            alone = np.count_nonzero(self.R[:, j]) + (self.b[j] != 0) < 2
+            if table is None or (alone and not np.isnan(noise.errors[self.R[:, j] != 0, j]).any()):
                 variance += cells[:, j].sum() + base[j]
             else:
                 rows, right = table

@@ -79,7 +79,7 @@ def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choi
     return [
         replace(
             _run(named, like, root, tool, choices, notes),
-            items=VersionItems(by_name, {column.task: column.metric for column in like}),
+            items=VersionItems(by_name, {column.task: column.metric for column in like}, like[0].unit),
         )
         for like in kinds.values()
     ]
@@ -120,11 +120,7 @@ def _run(
 def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], metric: str) -> Row:
     cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
     errors = tuple(_error(cell, column) for cell, column in zip(cells, columns, strict=True))
-    # How many items are behind a score says how sure it is only where it is a share of them.
-    counts = tuple(
-        None if cell is None or not is_share(column.metric) else cell.n
-        for cell, column in zip(cells, columns, strict=True)
-    )
+    counts = tuple(None if cell is None else cell.n for cell in cells)
     return Row(
         place - 1,
         step=None,

@@ -8,33 +8,33 @@ from recollect.errors import UsageError
 from recollect.runs.importers.versions.evaluation import Evaluation
 from recollect.runs.importers.versions.samples import Marks, marks_of
 from recollect.runs.item_answers import Answer, ItemTable, table_of
-from recollect.runs.run import Row, Run
+from recollect.runs.run import Row
 
 
 class VersionItems:
     """Items that lie beside evaluations; `versions` are these by the names of rows, `metrics` the score by task."""
 
-    def __init__(self, versions: Mapping[str, Evaluation], metrics: Mapping[str, str]) -> None:
-        self._versions, self._metrics = versions, metrics
+    def __init__(self, versions: Mapping[str, Evaluation], metrics: Mapping[str, str], unit: str) -> None:
+        self._versions, self._metrics, self._unit = versions, metrics, unit
         self._read: dict[tuple[str, str], Marks | None] = {}
 
-    def tables(self, run: Run, rows: Sequence[Row]) -> list[ItemTable]:
-        """A table for each task of the run that has items in one of the rows."""
+    def tables(self, tasks: Sequence[str], rows: Sequence[Row]) -> list[ItemTable]:
+        """A table for each task that has items in one of the rows."""
         names = [row.name or "" for row in rows]
         found = []
-        for task in (task.name for task in run.tasks if task.name in self._metrics):
-            marks = [self._marks(run, name, task) for name in names]
+        for task in (task for task in tasks if task in self._metrics):
+            marks = [self._marks(name, task) for name in names]
             if any(of is not None and of.by_item for of in marks):
                 found.append(_table(task, names, [of or Marks() for of in marks]))
         return found
 
-    def _marks(self, run: Run, name: str, task: str) -> Marks | None:
+    def _marks(self, name: str, task: str) -> Marks | None:
         key = (name, task)
         if key not in self._read:
             one = self._versions.get(name)
             made = None if one is None else marks_of(one, task, self._metrics[task])
             if one is not None and made is not None:
-                _refuse_contradiction(one, made, name, task, self._metrics[task], run.unit)
+                _refuse_contradiction(one, made, name, task, self._metrics[task], self._unit)
             self._read[key] = made
         return self._read[key]
 
