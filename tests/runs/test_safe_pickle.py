@@ -263,3 +263,56 @@ def test_a_shared_string_of_python_2_cannot_unfold_without_end():
     scalar = b"cnumpy.core.multiarray\nscalar\n(" + F8.replace(b"'f8'", b"'S1048'") + b"h\x00tR0"
     with pytest.raises(UsageError):
         load(block + scalar * 3 + b".")
+
+
+def test_the_instructions_are_counted():
+    with pytest.raises(UsageError, match="more than 1,000,000 instructions"):
+        load(b"N0" * 500_001 + b".")
+
+
+@pytest.mark.parametrize("size", [2**40, 2**63, 10**6])
+def test_a_length_that_the_file_does_not_have_is_not_made_room_for(size):
+    with pytest.raises(UsageError):
+        load(b"\x80\x05\x96" + struct.pack("<Q", size) + b"abc.")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        # The state of a name, of a list, of an array that has one already.
+        b"cnumpy\ndtype\n}S'a'\nI1\nsb.",
+        b"ccollections\nOrderedDict\n(N}S'__call__'\nI1\nstb.",
+        b"]}b.",
+        array_pickle(b"I1\n", F8, b"\0" * 8)[:-1] + b"(I1\n(I1\nt" + F8 + b"I00\nB\x08\0\0\0" + b"\0" * 8 + b"tb.",
+        # An extension of this process, a class that is made, a buffer beside the file, an object outside of it.
+        b"\x83\x01\x00.",
+        b"cbuiltins\ndict\n)\x81.",
+        b"cbuiltins\ndict\n)}\x92.",
+        b"\x97.",
+        b"I1\nQ.",
+        # What is appended to, set or added to is what it says.
+        b"}I1\na.",
+        b"](I1\nI2\nu.",
+        b"](I1\n\x90.",
+        b"cbuiltins\nset\n(I1\nI1\nu.",
+        b"\x8f(](\x90.",
+    ],
+)
+def test_instructions_that_change_something_are_kept_to_data(data):
+    with pytest.raises(UsageError):
+        load(data)
+
+
+def test_an_array_without_data_is_none():
+    with pytest.raises(UsageError, match="without shape and data"):
+        load(b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR.")
+
+
+def test_a_row_of_objects_is_a_list_where_that_is_asked_for():
+    made = np.empty(2, dtype=object)
+    made[:] = [{"a": 1}, [twice := {"b": 1}, twice]]
+    back = load(pickle.dumps([made, made]), objects=True)
+    assert back[0] is back[1]
+    assert back[0][1] == [{"b": 1}, {"b": 1}]
+    with pytest.raises(UsageError, match="objects"):
+        load(pickle.dumps(made))

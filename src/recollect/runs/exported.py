@@ -19,7 +19,6 @@ from recollect.runs.run import Run
 
 MARK = '{"recollect": "runs"'
 RECORD = "recollect_record"
-_LARGEST = 2**27
 _NOT_EVALUATED = frozenset(["nan", "none", "null", "na"])
 
 
@@ -64,23 +63,14 @@ def read_vector(path: Path) -> list[float | None]:
 
 def _read_npz(path: Path) -> list[Run] | None:
     """The record beside the arrays, as long as the scores in the arrays are the record's."""
-    import zipfile
-    import zlib
+    from recollect.runs.importers import npz
 
-    from recollect.runs.importers import npy
-
-    arrays = {}
     try:
-        with zipfile.ZipFile(path) as archive:
-            if len(set(archive.namelist())) != len(archive.namelist()):
-                return None
-            for name in (RECORD, "R"):
-                member = archive.getinfo(f"{name}.npy")
-                if member.file_size > _LARGEST:
-                    return None
-                arrays[name] = npy.parse(path, "npz", archive.read(member))
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, LookupError, ValueError, RuntimeError):
+        arrays = npz.arrays_of(path)
+    except UsageError:
         return None  # not ours, or damaged: the importer of .npz files says what is wrong
+    if not {RECORD, "R"} <= set(arrays):
+        return None
     if arrays[RECORD].dtype != np.uint8 or arrays["R"].ndim != 3:
         return None
     runs = runs_from_json(_decoded(arrays[RECORD].tobytes(), path), path)

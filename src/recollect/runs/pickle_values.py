@@ -35,6 +35,18 @@ _ARRAY_MAKERS = {"_reconstruct", "scalar", "_frombuffer"}
 # The modules in which scipy has kept its matrix of rows.
 _SPARSE = ("scipy.sparse.csr", "scipy.sparse._csr", "scipy.sparse")
 
+_STORAGES = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "|i1",
+    "ByteStorage": "|u1",
+    "BoolStorage": "|b1",
+}
+
 
 class Refused(Exception):
     """What is wrong with the pickle, in words; `safe_pickle.load` turns it into a UsageError."""
@@ -47,43 +59,41 @@ class Name:
         self.name = name
 
 
-class Pending:
-    """An array whose state has not come yet, and the places of the memo that wait for it."""
-
-    def __init__(self) -> None:
-        self.places: list[int] = []
-
-    def made(self, state: Any, budget: Budget) -> Any:
-        """The array of this state."""
-        return array_of_state(state, budget)
-
-
-class PendingMatrix(Pending):
-    """A sparse matrix of scipy's whose parts have not come yet: they are given as a dictionary."""
-
-    def made(self, state: Any, budget: Budget) -> Any:
-        """The parts by name: `_shape`, `indptr`, `indices`, `data` and what else scipy keeps."""
-        if not isinstance(state, dict) or not {"indptr", "indices", "data"} <= set(state):
-            raise Refused("it holds a sparse matrix without indptr, indices and data")
-        return state
-
-
 class Dtype:
     """A numpy dtype: the letter and size that were asked for, then the byte order that came as its state."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
+    def take_byte_order(self, state: Any) -> None:
+        """Of the dtype's state: (version, order, subdtype, names, fields, ...)."""
+        if not (isinstance(state, tuple) and len(state) >= 5 and isinstance(state[1], str) and state[1] in "<>=|"):
+            raise Refused("it holds a dtype without a byte order")
+        if any(part is not None for part in state[2:5]):
+            raise Refused("it holds a structured array; only arrays of numbers are read")
+        self.text = state[1] + self.text.lstrip("<>=|")
+
+    @property
+    def kind(self) -> np.dtype[Any]:
+        """The one of numpy, if it is one of numbers or of short strings."""
+        if not _PLAIN_DTYPE.fullmatch(self.text):
+            raise Refused(
+                f"it holds an array of dtype {short(self.text)}; only numbers and fixed-length strings are read"
+            )
+        try:
+            kind = np.dtype(self.text)
+        except TypeError:
+            raise Refused(f"it holds an array of dtype {short(self.text)}, unknown here") from None
+        if kind.itemsize == 0:
+            raise Refused("it holds an array of empty strings")
+        return kind
+
 
 class Budget:
-    """How many bytes may still be copied: a shared string must not unfold without end.
+    """How many bytes may still be copied: a shared string must not unfold without end."""
 
-    `objects` says that an array of objects in one row may come, which is then a list.
-    """
-
-    def __init__(self, objects: bool = False) -> None:
+    def __init__(self) -> None:
         self.left = MAX_COPIED
-        self.objects = objects
 
     def spend(self, count: int) -> None:
         self.left -= count
@@ -91,7 +101,7 @@ class Budget:
             raise Refused("it unfolds to more than a gigabyte")
 
 
-def admit(module: str, name: str) -> Name:
+def admit(module: str, name: str, torch: bool = False) -> Name:
     """The short list. Nothing is imported: a `Name` is only ever compared."""
     in_core = module.startswith(("numpy.core.", "numpy._core.")) and module.endswith((".multiarray", ".numeric"))
     if (
@@ -101,19 +111,14 @@ def admit(module: str, name: str) -> Name:
         or (in_core and name in _ARRAY_MAKERS)
         or (module in _SPARSE and name == "csr_matrix")
         or (module, name) == ("_codecs", "encode")
+        or (torch and (module, name) == ("torch._utils", "_rebuild_tensor_v2"))
+        or (torch and module == "torch" and name in _STORAGES)
     ):
         return Name(name)
     raise Refused(
         f"it asks for {short(module)}.{short(name)}, which is neither a numpy array nor a plain container."
         " Nothing of it was run"
     )
-
-
-def data_only(value: Any) -> Any:
-    """The value, unless it is a type or an array without data."""
-    if isinstance(value, Name | Pending | Dtype):
-        raise Refused("it holds a type, not data")
-    return value
 
 
 def key(value: Any) -> Hashable:
@@ -125,32 +130,21 @@ def key(value: Any) -> Hashable:
     raise Refused("it has a dictionary key (or a member of a set) that is not a string or a number")
 
 
-def set_items(target: Any, items: list[Any]) -> None:
-    """Put keys and values, one after the other in `items`, into a dictionary."""
-    if not isinstance(target, dict) or len(items) % 2:
-        raise Refused("it sets keys of something that is not a dictionary")
-    for name, value in zip(items[::2], items[1::2], strict=True):
-        target[key(name)] = data_only(value)
-
-
-def array_of_state(state: Any, budget: Budget) -> Any:
-    """The array that numpy would set up from its state: (version, shape, dtype, is_fortran, data)."""
+def array_state(state: Any, budget: Budget) -> tuple[Any, ...]:
+    """The state of an array, (version, shape, dtype, is_fortran, data), if its bytes are just what it declares."""
     if not (isinstance(state, tuple) and len(state) in (4, 5)):
         raise Refused("it holds an array without shape and data")
     shape, dtype, fortran, data = state[-4:]
-    if budget.objects and isinstance(data, list) and shape == (len(data),):
-        return [data_only(one) for one in data]
-    return view(data, dtype, shape, bool(fortran), budget)
+    raw = _bytes_of(data, budget)
+    made = view(raw, dtype, shape, bool(fortran), budget)
+    return 1, shape, made.dtype, bool(fortran), raw
 
 
 def view(data: Any, dtype: Any, shape: Any, fortran: bool, budget: Budget) -> Any:
     """An array over the given bytes, if they are just what dtype and shape need."""
-    kind = _numpy_dtype(dtype)
-    if isinstance(data, str):
-        # Python 2 kept raw bytes in its strings; latin-1 gives them back one for one.
-        data = _encoded(data, budget)
-    if not isinstance(data, bytes):
-        raise Refused("it holds an array of objects; only arrays of numbers are read")
+    if not isinstance(dtype, Dtype):
+        raise Refused("it holds an array without a dtype")
+    kind, data = dtype.kind, _bytes_of(data, budget)
     if not isinstance(shape, tuple) or len(shape) > 8 or not all(_is_length(n) for n in shape):
         raise Refused("it holds an array whose shape is not a few whole numbers")
     if math.prod(shape) * kind.itemsize != len(data):
@@ -161,6 +155,15 @@ def view(data: Any, dtype: Any, shape: Any, fortran: bool, budget: Budget) -> An
         return np.frombuffer(data, dtype=kind).reshape(shape, order="F" if fortran else "C")
     except ValueError:
         raise Refused("it holds an array whose shape does not fit its data") from None
+
+
+def _bytes_of(data: Any, budget: Budget) -> bytes:
+    """The data of an array; Python 2 kept raw bytes in its strings, and latin-1 gives them back one for one."""
+    if isinstance(data, str):
+        return _encoded(data, budget)
+    if not isinstance(data, bytes):
+        raise Refused("it holds an array of objects; only arrays of numbers are read")
+    return data
 
 
 def is_text(data: bytes | memoryview, kind: np.dtype[Any]) -> bool:
@@ -182,41 +185,11 @@ def _encoded(text: str, budget: Budget) -> bytes:
         raise Refused("it holds text where bytes belong") from None
 
 
-def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    if not isinstance(dtype, Dtype):
-        raise Refused("it holds an array without a dtype")
-    if not _PLAIN_DTYPE.fullmatch(dtype.text):
-        raise Refused(f"it holds an array of dtype {short(dtype.text)}; only numbers and fixed-length strings are read")
-    try:
-        kind = np.dtype(dtype.text)
-    except TypeError:
-        raise Refused(f"it holds an array of dtype {short(dtype.text)}, unknown here") from None
-    if kind.itemsize == 0:
-        raise Refused("it holds an array of empty strings")
-    return kind
-
-
-def set_byte_order(dtype: Dtype, state: Any) -> None:
-    """Take the byte order from the dtype's state: (version, order, subdtype, names, fields, ...)."""
-    if not (isinstance(state, tuple) and len(state) >= 5 and isinstance(state[1], str) and state[1] in "<>=|"):
-        raise Refused("it holds a dtype without a byte order")
-    if any(part is not None for part in state[2:5]):
-        raise Refused("it holds a structured array; only arrays of numbers are read")
-    dtype.text = state[1] + dtype.text.lstrip("<>=|")
-
-
-def new(name: Any, arguments: Any) -> Pending:
-    """What making an admitted type without calling it would give: only a sparse matrix is written so."""
-    if not isinstance(name, Name) or name.name != "csr_matrix" or arguments != ():
-        raise Refused("it makes an object that is not a sparse matrix")
-    return PendingMatrix()
-
-
-def call(name: str, arguments: tuple[Any, ...], budget: Budget) -> Any:
-    """What calling an admitted name would give, built here."""
+def call(name: str, arguments: tuple[Any, ...], budget: Budget) -> tuple[Any, bool]:
+    """What calling an admitted name would give, built here; False if it is an array whose data are still to come."""
     if name not in _CALLS:
         raise Refused(f"it calls {name}, which plain data does not need")
-    return _CALLS[name](arguments, name, budget)
+    return _CALLS[name](arguments, name, budget), name != "_reconstruct"
 
 
 def _dtype(arguments: tuple[Any, ...], name: str, budget: Budget) -> Dtype:
@@ -225,11 +198,11 @@ def _dtype(arguments: tuple[Any, ...], name: str, budget: Budget) -> Dtype:
     return Dtype(arguments[0])
 
 
-def _pending(arguments: tuple[Any, ...], name: str, budget: Budget) -> Pending:
+def _empty(arguments: tuple[Any, ...], name: str, budget: Budget) -> Any:
     first = arguments[0] if arguments else None
     if not (isinstance(first, Name) and first.name == "ndarray"):
         raise Refused("it reconstructs something that is not a plain numpy array")
-    return Pending()
+    return np.empty(0)
 
 
 def _scalar(arguments: tuple[Any, ...], name: str, budget: Budget) -> Any:
@@ -256,7 +229,7 @@ def _dictionary(arguments: tuple[Any, ...], name: str, budget: Budget) -> dict[A
         for pair in pairs:
             if not isinstance(pair, list | tuple) or len(pair) != 2:
                 raise Refused("it makes a dictionary of something else")
-            set_items(made, list(pair))
+            made[key(pair[0])] = pair[1]
     return made
 
 
@@ -279,9 +252,37 @@ def _bytes(arguments: tuple[Any, ...], name: str, budget: Budget) -> bytes:
     raise Refused("it makes bytes of something else")
 
 
+def storage(pid: Any, members: Callable[[str], bytes | None]) -> Any:
+    """The numbers of a tensor's storage, which torch keeps beside the pickle: ("storage", type, key, device, count)."""
+    if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], Name):
+        raise Refused("it refers to something outside the file")
+    kind, place = _STORAGES.get(pid[1].name), pid[2]
+    data = members(place) if isinstance(place, str) and place.isdigit() else None
+    if kind is None or data is None or len(data) % np.dtype(kind).itemsize:
+        raise Refused("it refers to numbers of a tensor that are not there")
+    return np.frombuffer(data, kind)
+
+
+def _tensor(arguments: tuple[Any, ...], name: str, budget: Budget) -> Any:
+    """A tensor as an array: (storage, offset, size, stride, requires_grad, hooks)."""
+    numbers, offset, shape, stride = arguments[:4] if len(arguments) >= 4 else (None,) * 4
+    if not isinstance(numbers, np.ndarray) or not isinstance(shape, tuple) or not isinstance(stride, tuple):
+        raise Refused("it holds a tensor without numbers")
+    lengths = (offset, *shape, *stride)
+    if len(shape) != len(stride) or len(shape) > 8 or not all(_is_length(n) for n in lengths):
+        raise Refused("it holds a tensor whose shape is not a few whole numbers")
+    last = offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
+    if 0 in shape:
+        return np.empty(shape, numbers.dtype)
+    if last >= len(numbers) or math.prod(shape) > len(numbers):
+        raise Refused("it declares a tensor larger than its numbers")
+    steps = [step * numbers.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(numbers[offset:], shape, steps).copy()
+
+
 _CALLS: dict[str, Callable[[tuple[Any, ...], str, Budget], Any]] = {
     "dtype": _dtype,
-    "_reconstruct": _pending,
+    "_reconstruct": _empty,
     "scalar": _scalar,
     "_frombuffer": _from_buffer,
     "OrderedDict": _dictionary,
@@ -292,6 +293,7 @@ _CALLS: dict[str, Callable[[tuple[Any, ...], str, Budget], Any]] = {
     "bytes": _bytes,
     "bytearray": _bytes,
     "encode": _bytes,
+    "_rebuild_tensor_v2": _tensor,
 }
 
 

@@ -22,11 +22,41 @@ BESIDE = (
     "runs_accs.csv",
     "provenance",
 )
+# Tools whose files are known by their names or places: what is handed over.
+PLACED = (
+    "facil/ewc_seed3",
+    "libcontinual/ewc/run.log",
+    "clarena/finetuning/results/acc.csv",
+    "cglb/class-IL/te_Cora_ewc.pkl",
+    "continual-world/run",
+    "libero/er/run_001/result.pt",
+    "lerobot/checkpoints",
+    "lm-eval/evals",
+    "lm-eval/old",
+    "hf-trainer/outputs",
+    "inspect/a.json",
+    "inspect/b.eval",
+    "every-eval-ever/arc.json",
+    "lighteval/m/results_2026-01-01T10-00-00.0.json",
+    "trace/seq",
+    "mcitlib/lora",
+    "opencompass/work",
+    "wide-csv/evals.csv",
+)
 FILES = sorted(
     path.relative_to(FIXTURES).as_posix()
     for path in FIXTURES.rglob("*")
     if path.is_file() and not path.name.startswith(BESIDE) and path.suffix not in (".py", ".md")
+    if not any(path.is_relative_to(FIXTURES / place.split("/")[0]) for place in PLACED)
 )
+
+
+@pytest.mark.parametrize("place", PLACED)
+def test_tools_known_by_names_and_places(place):
+    found = importers.detect(FIXTURES / place)
+    assert found is not None
+    assert place.split("/")[0] == found.NAME
+    assert importers.read(FIXTURES / place)
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -51,10 +51,12 @@ def _pickle_of(path: Path) -> str | None:
 def _run(file: Path, metric: str) -> Run:
     name = _pickle_of(file)
     data = None if name is None else member(file, name, NAME)
-    if data is None:
+    if name is None or data is None:
         raise cannot_read(file, NAME, "it is not a zip of torch (torch.save) with a pickle in it.")
+    if member(file, name.replace("/data.pkl", "/byteorder"), NAME) not in (None, b"little"):
+        raise cannot_read(file, NAME, "its numbers were written by a machine of another byte order.")
     try:
-        results = safe_pickle.load(data)
+        results = safe_pickle.load(data, storages=lambda key: member(file, name.replace(".pkl", f"/{key}"), NAME))
     except UsageError as refused:
         raise cannot_read(file, NAME, str(refused)) from None
     key = "S_conf_mat" if metric == "success" else "L_conf_mat"

@@ -1,13 +1,15 @@
 """Dictionaries as Python prints them, read without evaluating anything.
 
 Training scripts log `str(dict)`. That is not always a Python literal: it may hold `nan`, `inf`,
-`device(type='cuda')`, `np.float64(88.5)`, `<object at 0x7f...>`. Numbers in a call of numpy or torch are
-taken out of it; every other call or object becomes `OPAQUE`.
+`device(type='cuda')`, `np.float64(88.5)`, `<object at 0x7f...>`. Python's own parser takes it apart after objects have
+been given a name; numbers in a call of numpy or torch are taken out of it, every other call or object is `OPAQUE`.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from typing import Any
 
 MAX_DEPTH = 40
@@ -20,27 +22,19 @@ class _Opaque:
 
 OPAQUE = _Opaque()
 
+# All that such a text may hold; no underscores in numbers, no signs but before a number or a word.
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<string>[bBuUrR]{0,2}(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))
-      | (?P<number>[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][+-]?\d+)?j?)
+      | (?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?j?(?!\w))
       | (?P<name>[+-]?[^\W\d]\w*(?:\.\w+)*)
       | (?P<object><[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>)
       | (?P<mark>\.\.\.|[][(){},:=])
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_WORDS: dict[str, Any] = {
-    "None": None,
-    "True": True,
-    "False": False,
-    "nan": float("nan"),
-    "inf": float("inf"),
-    "NaN": float("nan"),
-    "Infinity": float("inf"),
-}
+_WORDS: dict[str, Any] = {"nan": float("nan"), "inf": float("inf"), "NaN": float("nan"), "Infinity": float("inf")}
 _NUMBER_CALLS = re.compile(r"(?:np\.|numpy\.|torch\.)?(?:u?int\d*|float\d*|double|longdouble|tensor|array)")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 
 
 class NotALiteral(ValueError):
@@ -55,143 +49,75 @@ def parse(text: str) -> Any:
 
     Raises `NotALiteral` for anything else.
     """
-    reader = _Reader(_tokens(text))
-    value = reader.value(0)
-    if reader.peek():
-        raise NotALiteral(f"unexpected {reader.peek()} after the value")
-    return value
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of escapes that Python does not know
+            return _value(ast.parse(_with_names(text), mode="eval").body, 0)
+    except (SyntaxError, MemoryError, RecursionError) as error:
+        raise NotALiteral(getattr(error, "msg", None) or "it is nested too deep") from None
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
-    """Kinds and texts of the tokens, with an empty one at the end."""
-    tokens = []
-    at, end = 0, len(text.rstrip())
+def _with_names(text: str) -> str:
+    """The text with a name in the place of each object; NotALiteral if it holds what no printed data does."""
+    pieces: list[str] = []
+    at, end, deep, last = 0, len(text.rstrip()), 0, ""
     while at < end:
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup is None:
             raise NotALiteral(f"unexpected text at position {at}")
-        tokens.append((found.lastgroup, found[found.lastgroup]))
+        piece = "OPAQUE" if found.lastgroup == "object" else found[found.lastgroup]
+        deep += (piece in "([{") - (piece in ")]}")
+        if deep > MAX_DEPTH:
+            raise NotALiteral("it is nested too deep")
+        if found.lastgroup == "string" == last:
+            raise NotALiteral("two strings follow each other")
+        last = found.lastgroup
+        pieces.append(piece)
         at = found.end()
-    return [*tokens, ("end", "")]
+    return " ".join(pieces)
 
 
-class _Reader:
-    def __init__(self, tokens: list[tuple[str, str]]) -> None:
-        self.tokens = tokens
-        self.at = 0
-        self.kind = ""
-
-    def next(self) -> str:
-        self.kind, token = self.tokens[self.at]
-        if self.kind == "end":
-            raise NotALiteral("the text ends in the middle")
-        self.at += 1
-        return token
-
-    def peek(self) -> str:
-        return self.tokens[self.at][1]
-
-    def expect(self, mark: str) -> None:
-        token = self.next()
-        if token != mark or self.kind != "mark":
-            raise NotALiteral(f"expected {mark}, found {token[:20]}")
-
-    def value(self, depth: int) -> Any:
-        if depth > MAX_DEPTH:
-            raise NotALiteral(f"nested more than {MAX_DEPTH} deep")
-        token = self.next()
-        if self.kind == "string":
-            return _string(token)
-        if self.kind == "number":
-            return _number(token)
-        if self.kind == "object" or token == "...":
+def _value(node: ast.expr, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise NotALiteral("it is nested too deep")
+    match node:
+        case ast.Constant(value=bytes() as value):
+            return value.decode("latin-1")
+        case ast.Constant(value=value):
+            return OPAQUE if isinstance(value, complex) or value is ... else value
+        case ast.Name(id=name):
+            return _WORDS.get(name, OPAQUE)
+        case ast.Attribute() if _path(node):
             return OPAQUE
-        if self.kind == "name":
-            return self.word(token, depth)
-        if token == "[":
-            return self.items("]", depth)
-        if token == "(":
-            return tuple(self.items(")", depth))
-        if token == "{":
-            return self.dictionary(depth)
-        raise NotALiteral(f"unexpected {token}")
-
-    def items(self, closing: str, depth: int) -> list[Any]:
-        items: list[Any] = []
-        while not self.closes(closing):
-            items.append(self.value(depth + 1))
-            self.separator(closing)
-        return items
-
-    def dictionary(self, depth: int) -> Any:
-        made: dict[Any, Any] = {}
-        members = 0
-        while not self.closes("}"):
-            key = self.value(depth + 1)
-            if self.peek() == ":":
-                self.expect(":")
-                value = self.value(depth + 1)
-                # Odd keys (tuples, objects) are dropped: no importer asks for them.
-                if isinstance(key, str | int | float):
-                    made[key] = value
-            else:
-                members += 1
-            self.separator("}")
-        return OPAQUE if members else made
-
-    def word(self, word: str, depth: int) -> Any:
-        if self.peek() == "(":
-            self.expect("(")
-            arguments = self.arguments(depth)
-            if _NUMBER_CALLS.fullmatch(word) and arguments and not isinstance(arguments[0], str | _Opaque):
-                return arguments[0]
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant() | ast.Name() as inner):
+            value = _value(inner, depth + 1)
+            is_number = isinstance(value, int | float)
+            return (-value if isinstance(sign, ast.USub) else value) if is_number else OPAQUE
+        case ast.List(elts=items):
+            return [_value(item, depth + 1) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(_value(item, depth + 1) for item in items)
+        case ast.Set():
             return OPAQUE
-        bare = word.lstrip("+-")
-        if bare not in _WORDS:
-            # A word without quotes: the name of an enum or a class, printed as it is.
-            return OPAQUE
-        value = _WORDS[bare]
-        return -value if word.startswith("-") and isinstance(value, float) else value
-
-    def arguments(self, depth: int) -> list[Any]:
-        """Positional arguments of a call; those given by name are read and dropped."""
-        positional: list[Any] = []
-        while not self.closes(")"):
-            value = self.value(depth + 1)
-            if self.peek() == "=":
-                self.expect("=")
-                self.value(depth + 1)
-            else:
-                positional.append(value)
-            self.separator(")")
-        return positional
-
-    def closes(self, closing: str) -> bool:
-        if self.peek() == closing:
-            self.next()
-            return True
-        return False
-
-    def separator(self, closing: str) -> None:
-        token = self.peek()
-        if token == ",":
-            self.next()
-        elif token != closing:
-            raise NotALiteral(f"expected , or {closing}, found {token[:20]}")
+        case ast.Dict(keys=keys, values=values):
+            return _dictionary([(None if k is None else _value(k, depth + 1)) for k in keys], values, depth)
+        case ast.Call(func=function, args=arguments) if _path(function):
+            first = _value(arguments[0], depth + 1) if arguments else OPAQUE
+            return OPAQUE if isinstance(first, str) or not _NUMBER_CALLS.fullmatch(_path(function)) else first
+    raise NotALiteral(f"it holds {type(node).__name__.lower()}, which printed data does not")
 
 
-def _string(token: str) -> str:
-    quote = min(index for index in (token.find("'"), token.find('"')) if index >= 0)
-    body = token[quote + 1 : -1]
-    if "\\" not in body or "r" in token[:quote].lower():
-        return body
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), body, flags=re.DOTALL)
+def _dictionary(keys: list[Any], values: list[ast.expr], depth: int) -> dict[Any, Any]:
+    """Odd keys (tuples, objects) are dropped: no importer asks for them. A key that comes twice is no dictionary's."""
+    kept = [(key, value) for key, value in zip(keys, values, strict=True) if isinstance(key, str | int | float)]
+    made = {key: _value(value, depth + 1) for key, value in kept}
+    if len(made) != len(kept):
+        raise NotALiteral("a key comes twice")
+    return made
 
 
-def _number(token: str) -> Any:
-    if token.endswith("j"):
-        return OPAQUE
-    try:
-        return int(token) if re.fullmatch(r"[+-]?[\d_]+", token) else float(token)
-    except ValueError:
-        raise NotALiteral("a number that is none") from None
+def _path(node: ast.expr) -> str:
+    """A name with its dots, `np.float64`; nothing for what is no name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    before = _path(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if before and isinstance(node, ast.Attribute) else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import io
 import math
 import re
 from pathlib import Path
@@ -18,13 +18,15 @@ from recollect.runs.run import Run
 NAME = "npy"
 SUMMARY = "numpy: .npy with the score matrix (rows: time, columns: tasks), leading axes are runs"
 
-_MAGIC = b"\x93NUMPY"
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|f16|U\d{1,4})")
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# What numpy says of a header that is none, and what Python says of one that is nested too deep.
+_NO_HEADER = (ValueError, TypeError, LookupError, SyntaxError, OverflowError, RecursionError, MemoryError)
 
 
 def sniff(path: Path) -> bool:
     """The magic bytes of numpy's format."""
-    return head(path, 6) == _MAGIC
+    return head(path, 6) == np.lib.format.MAGIC_PREFIX
 
 
 def read(path: Path, *, rows: str | None = None) -> list[Run]:
@@ -35,48 +37,31 @@ def read(path: Path, *, rows: str | None = None) -> list[Run]:
 
 def parse(path: Path, tool: str, data: bytes) -> np.ndarray[Any, Any]:
     """The array in the bytes of a `.npy` file: numbers or short strings, as many as the file holds."""
-    start, length = (10, 2) if data[6:7] == b"\x01" else (12, 4)
-    if data[:6] != _MAGIC or data[6:7] not in (b"\x01", b"\x02", b"\x03") or len(data) < start:
-        raise cannot_read(path, tool, "it does not begin as numpy's format does.")
-    size = int.from_bytes(data[start - length : start], "little")
-    header = data[start : start + size]
-    if len(header) != size or size > 10_000:
-        raise cannot_read(path, tool, "its header is cut off, or too long. Is the file whole?")
-    kind, order, shape = _header(path, tool, header)
-    body = memoryview(data)[start + size :]
-    wanted = math.prod(shape) * kind.itemsize
-    if wanted > len(body):
+    file = io.BytesIO(data)
+    try:
+        shape, fortran, kind = _HEADERS[np.lib.format.read_magic(file)](file, max_header_size=10_000)
+        size = math.prod(shape) * kind.itemsize
+    except _NO_HEADER:
+        raise cannot_read(path, tool, "it does not begin as numpy's format does. Is the file whole?") from None
+    if not _DTYPE.fullmatch(kind.str) or kind.shape:
+        what = "a structured array" if kind.fields else f"an array of dtype {in_words(str(kind))}"
         raise cannot_read(
             path,
             tool,
-            f"its header declares {wanted:,} bytes of numbers and {len(body):,} follow. Is the file whole?",
+            f"it holds {what}; only numbers are read, and objects never: they are pickled. Save the scores as a float"
+            " array.",
         )
-    if not is_text(body[:wanted], kind):
+    if len(shape) > 8 or not all(0 <= n < 2**40 for n in shape) or size > len(data) - file.tell():
+        raise cannot_read(
+            path,
+            tool,
+            f"its header declares the shape {in_words(str(shape))}, and {len(data) - file.tell():,} bytes follow. Is"
+            " the file whole?",
+        )
+    body = memoryview(data)[file.tell() : file.tell() + size]
+    if not is_text(body, kind):
         raise cannot_read(path, tool, "it holds strings with broken characters. Is the file whole?")
-    return np.frombuffer(body[:wanted], dtype=kind).reshape(shape, order="F" if order else "C")
-
-
-def _header(path: Path, tool: str, header: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
-    # Only characters a plain header has, so that the literal is shallow; Python 2 wrote lengths as `3L`.
-    text = re.sub(r"(\d)L", r"\1", header.decode("latin-1").strip())
-    fields: Any = None
-    if re.fullmatch(r"\{[^{}\[\]()]*\([^{}\[\]()]*\)[^{}\[\]()]*\}", text) and "--" not in text:
-        try:
-            fields = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            fields = None
-    if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
-        raise cannot_read(path, tool, "its header is not one of an array of numbers (structured arrays are not read).")
-    descr, order, shape = fields["descr"], fields["fortran_order"], fields["shape"]
-    if not isinstance(descr, str) or not _DTYPE.fullmatch(descr):
-        raise cannot_read(
-            path,
-            tool,
-            f"it holds an array of dtype {in_words(descr)}; only numbers are read, and objects never:"
-            " they are pickled. Save the scores as a float array.",
-        )
-    if not isinstance(shape, tuple) or not all(type(n) is int and 0 <= n < 2**40 for n in shape) or len(shape) > 8:
-        raise cannot_read(path, tool, "its header has no shape of whole numbers.")
-    if math.prod(n for n in shape if n) > 2**40:
-        raise cannot_read(path, tool, f"its header declares the shape {in_words(str(shape))}.")
-    return np.dtype(descr), bool(order), shape
+    try:
+        return np.frombuffer(body, dtype=kind).reshape(shape, order="F" if fortran else "C")
+    except ValueError:
+        raise cannot_read(path, tool, f"its header declares the shape {in_words(str(shape))}.") from None

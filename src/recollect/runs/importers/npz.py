@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 from recollect.runs.importers.files import cannot_read, head, in_words, read_bytes
 from recollect.runs.importers.matrices import Parts, pick, runs_of, to_array
 from recollect.runs.importers.npy import parse
+from recollect.runs.importers.versions.zipped import BROKEN, names_in
 from recollect.runs.run import Run
 
 NAME = "npz"
@@ -19,34 +19,16 @@ SUMMARY = "numpy: .npz with R and, optionally, b, joint, n_classes, n_samples, l
 MAX_MEMBERS = 1_000
 MAX_UNPACKED = 2**27
 
-_BROKEN = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    OSError,
-    EOFError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-    OverflowError,
-)
-
 
 def sniff(path: Path) -> bool:
     """A zip archive whose members are `.npy` files."""
-    if head(path, 4) != b"PK\x03\x04":
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except _BROKEN:
-        return False
+    names = names_in(path) if head(path, 4) == b"PK\x03\x04" else []
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
 def read(path: Path, *, rows: str | None = None) -> list[Run]:
     """A run for each matrix of R (`rows`: time or tasks). A lone array is R whatever its name."""
-    arrays = _arrays(path)
+    arrays = arrays_of(path)
     if len(arrays) == 1:
         arrays = {"R": next(iter(arrays.values()))}
     found = pick(path, NAME, arrays)
@@ -54,7 +36,8 @@ def read(path: Path, *, rows: str | None = None) -> list[Run]:
     return runs_of(path, NAME, Parts(R, found), rows=rows)
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def arrays_of(path: Path) -> dict[str, Any]:
+    """The arrays of the archive by their names, each checked before it is unpacked."""
     data = read_bytes(path, NAME)
     arrays: dict[str, Any] = {}
     try:
@@ -76,7 +59,7 @@ def _arrays(path: Path) -> dict[str, Any]:
                 with archive.open(member) as file:
                     content = file.read(member.file_size + 1)
                 arrays[in_words(member.filename.removesuffix(".npy"), 100)] = parse(path, NAME, content)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise cannot_read(path, NAME, f"the archive is broken: {in_words(str(error))}. Is the file whole?") from None
     if not arrays:
         raise cannot_read(path, NAME, "the archive is empty.")

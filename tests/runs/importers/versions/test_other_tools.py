@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import struct
@@ -325,6 +326,41 @@ class TestRobots:
         assert str(run.matrix.R.tolist()) == "[[0.9, nan], [0.5, 0.8]]"
         (loss,) = load(tmp_path, "libero")
         assert loss.higher_is_better
+
+    def test_libero_with_tensors(self, tmp_path: Path) -> None:
+        torch = pytest.importorskip("torch")
+        path = tmp_path / "er" / "run_001" / "result.pt"
+        path.parent.mkdir(parents=True)
+        whole = torch.arange(12, dtype=torch.float32).reshape(3, 4) / 16
+        # A view: its numbers lie in the storage of the whole, with an offset and steps.
+        torch.save({"S_conf_mat": whole[1:, 1:3].t(), "L_conf_mat": torch.ones(2, 2, dtype=torch.float64)}, path)
+        (run,) = load(path)
+        assert [row.scores["success"] for row in run.rows] == [(5 / 16, 9 / 16), (6 / 16, 10 / 16)]
+        assert run.rows[0].scores["success"] == tuple(whole[1:, 1].tolist())
+
+    @pytest.mark.parametrize("size", [(9, 9), (2**39, 2**39), (-1, 2), ("a",), (3, 2)])
+    def test_a_tensor_larger_than_its_numbers_is_refused(self, tmp_path: Path, size: tuple[Any, ...]) -> None:
+        torch = pytest.importorskip("torch")
+
+        class Pickler(pickle.Pickler):
+            def persistent_id(self, obj: Any) -> Any:
+                return ("storage", torch.FloatStorage, "0", "cpu", 4) if obj == "numbers" else None
+
+            def reducer_override(self, obj: Any) -> Any:
+                return (
+                    (torch._utils._rebuild_tensor_v2, ("numbers", 0, size, (1,) * len(size), False, {}))
+                    if obj is Pickler
+                    else NotImplemented
+                )
+
+        made = io.BytesIO()
+        Pickler(made, protocol=2).dump({"S_conf_mat": Pickler})
+        path = tmp_path / "result.pt"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("result/data.pkl", made.getvalue())
+            archive.writestr("result/data/0", np.ones(4, "<f4").tobytes())
+        with pytest.raises(UsageError, match="tensor"):
+            load(path)
 
     def test_libero_runs_nothing_that_is_in_the_file(self, tmp_path: Path) -> None:
         path = tmp_path / "result.pt"
