@@ -40,6 +40,7 @@ _EXTRAS = {
     "pydantic": "run",
     "ray": "ray",
     "rdkit": "molecules",
+    "river": "streaming",
     "sklearn": "sklearn",
     "submitit": "slurm",
     "tensorboard": "tensorboard",

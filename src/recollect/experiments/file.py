@@ -133,7 +133,10 @@ class LearnerEntry(Model):
 
 
 class Experiment(Model):
-    """Learners x streams x seeds; `target` is what detectors are scored by, `note` a sentence for the records."""
+    """Learners x streams x seeds; `target` is what detectors are scored by, `note` a sentence for the records.
+
+    `checkpoints: off` is for learners whose state cannot be saved: a run that is killed starts anew.
+    """
 
     name: StrictStr
     streams: Annotated[tuple[StreamEntry, ...], Field(min_length=1)]
@@ -143,6 +146,7 @@ class Experiment(Model):
     target: StrictStr | None = None
     device: StrictStr = "auto"
     note: StrictStr | None = None
+    checkpoints: StrictBool = True
 
     @field_validator("streams", "learners", mode="before")
     @classmethod
@@ -216,7 +220,7 @@ def parse(text: str, source: str = "the experiment") -> Experiment:
     Traceback (most recent call last):
     ...
     recollect.errors.UsageError: the experiment: unknown key 'learner'; did you mean 'learners'? There are: \
-name, streams, learners, seeds, plan, target, device, note.
+name, streams, learners, seeds, plan, target, device, note, checkpoints.
     """
     content = load_yaml(text, source)
     if not isinstance(content, dict):

@@ -57,6 +57,7 @@ class Job:
     metric: str = "accuracy"
     note: str | None = None
     seeds: tuple[int, ...] = ()
+    checkpoints: bool = True
 
     @property
     def name(self) -> str:
@@ -165,6 +166,7 @@ def _job(
         stream=entry.name,
         stream_label=entry.label,
         note=experiment.note,
+        checkpoints=experiment.checkpoints,
         stream_options=entry.options,
         seed=seed,
         plan=plan,

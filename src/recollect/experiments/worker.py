@@ -95,7 +95,15 @@ def run_job(job: Job, tell: Tell) -> None:
         else:
             stream = stream_of(job)
             learner = _learner(job, stream)
-            for row in iter_run(learner, stream, job.folder, **described(job), identity=identity_of(job, stream)):
+            rows = iter_run(
+                learner,
+                stream,
+                job.folder,
+                **described(job),
+                identity=identity_of(job, stream),
+                checkpoints=job.checkpoints,
+            )
+            for row in rows:
                 tell(Report("row", row.step or 0, row.after, average(row)))
     except Held as error:
         time.sleep(_HELD)  # not at once again

@@ -24,6 +24,7 @@ __all__ = [
     "Represents",
     "Sees",
     "Settles",
+    "Signals",
     "check_hooks",
     "check_learner",
     "misspelt",
@@ -53,6 +54,15 @@ class Noted(Protocol):
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences, such as what it had to do otherwise than it was told."""
+
+
+@runtime_checkable
+class Signals(Protocol):
+    """Says when the stream has changed."""
+
+    @property
+    def signals(self) -> tuple[int, ...]:
+        """The samples presented at each time that it said so."""
 
 
 @runtime_checkable
@@ -187,3 +197,5 @@ def _refuse_other_kind(name: str, value: Any, there: object, hook: str) -> None:
 
 LEARNS: tuple[str, ...] = ("learn", "score", "end_task")
 RESUMES: tuple[str, ...] = tuple(name for name in dir(Learner) if not name.startswith("_"))
+# Of a learner whose run has no checkpoints.
+UNSAVED: tuple[str, ...] = tuple(name for name in RESUMES if name not in ("state", "restore"))

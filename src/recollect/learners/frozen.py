@@ -58,17 +58,18 @@ _SORTABLE = (*_FLAT, float, bytes)
 _SHORT = 256
 
 
-def freeze(thing: Any) -> bytes:
+def freeze(thing: Any, is_signed: bool = False) -> bytes:
     """The attributes of an object, as bytes that `thaw` reads; UsageError, naming the type, if it could not.
 
-    Two objects with equal attributes have equal bytes, whichever of them was thawed.
+    Two objects with equal attributes have equal bytes, whichever of them was thawed. `is_signed`: the bytes will be
+    signed, so that `thaw` may look up whatever they name.
     """
     try:
         file = io.BytesIO()
         pickler = _Freeze(file, thing)
         pickler.dump(dict(sorted(vars(thing).items())))
         frozen = pickle.dumps((pickler.values, file.getvalue()), protocol=4)
-        _load(frozen, thing)
+        _load(frozen, thing, is_signed)
     except _Refused as refused:
         raise _cannot(thing, f"it holds {refused}, which a checkpoint cannot bring back") from None
     except (pickle.PicklingError, *_BROKEN) as error:
@@ -76,11 +77,14 @@ def freeze(thing: Any) -> bytes:
     return frozen
 
 
-def thaw(frozen: bytes, thing: Any) -> dict[str, Any]:
-    """The attributes in `frozen`: values of Python, numpy, scipy, scikit-learn, torch and the object's own package."""
+def thaw(frozen: bytes, thing: Any, is_signed: bool = False) -> dict[str, Any]:
+    """The attributes in `frozen`: values of Python, numpy, scipy, scikit-learn, torch and the object's own package.
+
+    With `is_signed` anything is looked up and called: only for bytes whose signature was found to be the user's own.
+    """
     name = type(thing).__name__
     try:
-        return _load(frozen, thing)
+        return _load(frozen, thing, is_signed)
     except _Refused as refused:
         raise UsageError(
             f"The checkpoint asks for {refused}, which is no part of the learner's state: {name} would never have"
@@ -104,7 +108,8 @@ class _Refused(Exception):
 def _cannot(thing: Any, reason: str) -> UsageError:
     return UsageError(
         f"The state of {type(thing).__name__} cannot be saved ({reason}), so a run of it could not be resumed. Give it"
-        " state() and restore(state), of plain containers, numbers and numpy arrays."
+        " state() and restore(state), of plain containers, numbers and numpy arrays; or run it with checkpoints: off,"
+        " and a run that is killed starts anew."
     )
 
 
@@ -179,9 +184,10 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _load(frozen: bytes, thing: Any) -> dict[str, Any]:
+def _load(frozen: bytes, thing: Any, is_signed: bool = False) -> dict[str, Any]:
     values, body = _Thaw(frozen, thing, []).load()
-    attributes: dict[str, Any] = _Thaw(body, thing, [_READ[text[0]](text[1:]) for text in values]).load()
+    reader = _ThawAll if is_signed else _Thaw
+    attributes: dict[str, Any] = reader(body, thing, [_READ[text[0]](text[1:]) for text in values]).load()
     return attributes
 
 
@@ -229,6 +235,13 @@ class _Thaw(pickle.Unpickler):
         if package == "scipy":  # scipy's distributions write code from their state and run it
             return home.startswith("scipy.sparse")
         return package == "numpy" or _sets_state_as_plain(found)
+
+
+class _ThawAll(_Thaw):
+    """An unpickler of what the user's own runs have signed."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return pickle.Unpickler.find_class(self, module, name)
 
 
 def _sets_state_as_plain(found: type) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import LEARNS, Sees, Settles, check_learner
+from recollect.learners.abilities import LEARNS, Sees, Settles, Signals, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
 from recollect.problems.base import MarksItems, Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
@@ -166,6 +166,7 @@ def walk(
     """The loop itself: each row with the place to go on from after it."""
     settles = learner if isinstance(learner, Settles) else None
     wanted = frozenset(planned(plan, stream))
+    told = len(learner.signals) if isinstance(learner, Signals) else 0
     views, sees = stream.views, learner if isinstance(learner, Sees) else None
 
     def show(section: int, *, training: bool) -> None:
@@ -183,6 +184,9 @@ def walk(
         made = examiner.row(learner, Moment(after, current, step, task_end), plan, test_batch)
         if tracker is not None and step:
             made = replace(made, online=tracker.taken())
+        if isinstance(learner, Signals):
+            nonlocal told
+            made, told = replace(made, signals=learner.signals[told:]), len(learner.signals)
         if probes is not None and visited and after >= 0:
             meter.start("probe")
             made = probes.add(made, learner)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import RESUMES, Noted, check_learner
+from recollect.learners.abilities import RESUMES, UNSAVED, Noted, Signals, check_learner
+from recollect.learners.keeping import holds_program
 from recollect.learners.registry import role_of
 from recollect.problems.given import Function, Given
 from recollect.problems.probing import Probes
@@ -19,8 +20,10 @@ from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
 from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, refuse_items, tracker_of, walk
 from recollect.protocol.meter import Meter
+from recollect.protocol.signing import is_own, sign
 from recollect.runs import environment
 from recollect.runs.assemble import PROBE
+from recollect.runs.drifts import found_drifts
 from recollect.runs.identity import Identity
 from recollect.runs.run import Measure, Plan, Row, Run
 from recollect.runs.seeds import derive
@@ -65,6 +68,7 @@ def iter_run(
     identity: Identity | None = None,
     examiner: Given | Function | None = None,
     planned_seeds: Sequence[int] = (),
+    checkpoints: bool = True,
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.
 
@@ -72,9 +76,10 @@ def iter_run(
     learner must be new, as `make_learner` gives it; its `role` in comparisons is that of its card. A row is appended
     first, then the checkpoint replaced: of a kill in between remains a row without its checkpoint, which is dropped
     and made again, the same. A folder that holds another run, by its `identity`, is refused. With an `examiner` of the
-    user's (see `iter_protocol`) the problem of the run is "given".
+    user's (see `iter_protocol`) the problem of the run is "given". Without `checkpoints` the learner need not have a
+    state, and a run that is killed starts anew.
     """
-    check_learner(learner, RESUMES, is_asked=examiner is None)
+    check_learner(learner, RESUMES if checkpoints else UNSAVED, is_asked=examiner is None)
     exam = exam_of(stream, target, examiner)
     refuse_items(plan, exam)
     run = describe(
@@ -101,28 +106,43 @@ def iter_run(
             order, asked = derive(seed).stream, exam.examiner
             for row, place in walk(learner, stream, asked, order, plan, start, test_batch, meter, tracker, probes):
                 meter.start("save")
-                state = learner.state()
-                signed = replace(row, state=checkpoint.digest(state))
-                saved.append(signed)
-                content = {
-                    "rows": len(saved.rows),
-                    "batch": place.batch,
-                    "section": place.section,
-                    "state": state,
-                    **({} if tracker is None else {"online": tracker.state()}),
-                }
-                saved.write_checkpoint(checkpoint.encode({**content, "totals": meter.totals}))
+                if checkpoints:
+                    row = _save(saved, row, place, learner, tracker, meter.totals)
+                else:
+                    saved.append(row)
                 meter.stop()
-                yield signed
+                yield row
         except Exception as error:
             saved.fail(f"{type(error).__name__}: {error}")
             raise
         seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
         peaks = {key: value for key, value in meter.totals.items() if key.endswith("_bytes")}
-        kept = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
+        kept: dict[str, float] = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
+        if isinstance(learner, Signals) and run.visits:
+            kept |= found_drifts(run.visits, learner.signals).as_cost
         if probes is not None:
             kept["probe_samples"] = probes.kept
         saved.finish(timings=seconds, cost={**peaks, **kept}, notes=learner.notes if isinstance(learner, Noted) else ())
+
+
+def _save(
+    saved: RunFolder, row: Row, place: Place, learner: Learner, tracker: Tracker | None, totals: Mapping[str, float]
+) -> Row:
+    """Put a row on disk, then the checkpoint to go on from; the row says the digest of the state."""
+    state = learner.state()
+    digest = checkpoint.digest(state)
+    made = replace(row, state=digest)
+    saved.append(made)
+    content = {
+        "rows": len(saved.rows),
+        "batch": place.batch,
+        "section": place.section,
+        "state": state,
+        **({"signature": sign(digest)} if holds_program(state) else {}),
+        **({} if tracker is None else {"online": tracker.state()}),
+    }
+    saved.write_checkpoint(checkpoint.encode({**content, "totals": totals}))
+    return made
 
 
 def record_failure(folder: Path | str, run: Run, error: Exception) -> None:
@@ -168,7 +188,7 @@ def describe(
         seeds=derive(seed),
         plan=plan,
         learned_at=_learned_at(stream, plan),
-        visits=() if plan.online is None else stream.starts,
+        visits=stream.starts if stream.visits else (),
         metric=exam.target.name,
         unit=exam.target.unit,
         higher_is_better=exam.target.higher_is_better,
@@ -216,6 +236,12 @@ def _resume(
         raise UsageError(
             f"{saved.path} has {len(saved.rows)} rows and its checkpoint was made after {rows}: rows were taken away."
             " Remove the checkpoint, and the run starts from its first row."
+        )
+    if holds_program(state) and not is_own(checkpoint.digest(state), content.get("signature")):
+        raise UsageError(
+            f"The checkpoint in {saved.path} brings its learner back by running a program that is in it, and you have"
+            " not signed it: it was written by somebody else, on another machine, or was changed. Nothing of it was"
+            " run. Start the run over (--anew, or remove the folder)."
         )
     saved.keep_rows(rows)
     learner.restore(state)

@@ -9,6 +9,7 @@ import numpy as np
 from recollect.matrix import Array
 from recollect.report.results import Watched
 from recollect.runs import Group, Run
+from recollect.runs.drifts import found_drifts
 from recollect.stats import estimate
 
 KINDS = ("sliding", "fading")
@@ -38,6 +39,23 @@ def watched(groups: Sequence[Group], labels: Sequence[str]) -> Watched | None:
         window=plan.online or 0,
         fading=plan.fading or 1 - 1 / (plan.online or 1),
         curves=curves,
+        lines=tuple(line for label, group in zip(labels, groups, strict=True) if (line := _drifts_found(label, group))),
+    )
+
+
+def _drifts_found(label: str, group: Group) -> str:
+    """How a learner that watches for drifts has found those that are known; nothing for another learner."""
+    signals = [tuple(step for row in run.rows for step in row.signals) for run in group.runs]
+    if not any(signals) and not any("drifts_missed" in run.cost for run in group.runs):
+        return ""
+    found = [found_drifts(run.visits, steps) for run, steps in zip(group.runs, signals, strict=True)]
+    known = [delay for one in found for delay in one.delays]
+    delays = [delay for delay in known if delay is not None]
+    mean = f", {sum(delays) / len(delays):.0f} samples after them on average" if delays else ""
+    false = sum(one.false_alarms for one in found) / len(found)
+    return (
+        f"{label} signalled {len(delays)} of {len(known)} drifts before the next one{mean}; false alarms per run:"
+        f" {false:.1f}."
     )
 
 

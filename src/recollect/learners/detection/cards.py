@@ -54,6 +54,17 @@ CARDS: tuple[LearnerCard, ...] = (
         problems=("detection",),
     ),
     LearnerCard(
+        name="drift",
+        summary="A detector that is fitted anew when a monitor of its scores signals a drift.",
+        source="Gama et al. 2014 for the scheme; Bifet and Gavalda 2007 (ADWIN), Page 1954, Raab et al. 2020 (KSWIN)",
+        maker="recollect.learners.detection.drift:DriftDetector",
+        options=options.DriftDetection,
+        stores="`recent` samples since the last drift",
+        costs="one score of every sample, and one fit after a drift",
+        extra=None,
+        problems=("detection",),
+    ),
+    LearnerCard(
         name="ewc_detector",
         summary="Online EWC for a detector with weights: those with large gradients stay near their values.",
         source="Kirkpatrick et al. 2017; Schwarz et al. 2018",

@@ -6,7 +6,7 @@ import copy
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -15,14 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import MissingExtra, UsageError
-from recollect.learners.base import Array, Resumable, State
-from recollect.learners.detection.names import SKLEARN, Spec, pyod_names
-from recollect.learners.frozen import freeze, thaw
+from recollect.learners.base import Array, State
+from recollect.learners.detection.names import (
+    RIVER,
+    SKLEARN,
+    WHAT_IT_HAS,
+    Spec,
+    is_detector,
+    is_streaming,
+    parse,
+    pyod_names,
+)
+from recollect.learners.keeping import bring_back, keep
 from recollect.nearest import nearest
 from recollect.paths import import_path
 from recollect.runs.seeds import Seeds
 
 Floats = NDArray[np.float64]
+# The parameter of river's filters that is a detector itself.
+INNER = "anomaly_detector"
 
 
 class Detector(Protocol):
@@ -69,11 +80,14 @@ def make_detector(spec: Spec, n_features: int, seeds: Seeds, contamination: floa
         from recollect.learners.detection.torch_detectors import make_network
 
         return make_network(spec, n_features, seeds, contamination, device)
-    if spec.family == "object" and not isinstance(spec.thing, type):
-        return Model(lambda: _fresh(spec.thing), spec.name, seeds.learner, contamination)
-    model = spec.thing if spec.family == "object" else _imported(spec)
-    parameters = _complete(model, spec, seeds.learner, contamination)
-    return Model(lambda: model(**parameters), spec.name, seeds.learner, contamination)
+    from recollect.learners.detection.streaming import OneByOne
+
+    thing = spec.thing if spec.family == "object" else _imported(spec)
+    wrapper = OneByOne if is_streaming(thing) else Model
+    if spec.family == "object" and not isinstance(thing, type):
+        return wrapper(lambda: _fresh(thing), spec.name, seeds.learner, contamination)
+    parameters = _complete(thing, spec, seeds.learner, contamination)
+    return wrapper(lambda: thing(**parameters), spec.name, seeds.learner, contamination)
 
 
 class Model:
@@ -94,7 +108,7 @@ class Model:
         self._model: Any = None
         self.threshold = np.inf
         self.notes: list[str] = []
-        with _quiet(seed):
+        with quiet(seed):
             unfitted = self._new()
         self.can_update = callable(getattr(unfitted, "partial_fit", None))
 
@@ -103,8 +117,8 @@ class Model:
         model = self._new()
         try:
             self._fit_neighbours(model, len(x))
-            with _quiet(self._seed):
-                model.fit(x)
+            with quiet(self._seed):
+                (model.fit if callable(getattr(model, "fit", None)) else model.partial_fit)(x)
         except (ValueError, ArithmeticError) as error:
             raise self._cannot(x, error) from None
         self._model = model
@@ -115,7 +129,7 @@ class Model:
         if self._model is None:
             self._model = self._new()
         try:
-            with _quiet(self._seed):
+            with quiet(self._seed):
                 self._model.partial_fit(x)
         except (ValueError, ArithmeticError) as error:
             raise self._cannot(x, error) from None
@@ -125,7 +139,7 @@ class Model:
         """The model's scores; NaN before anything was learned."""
         if self._model is None:
             return np.full(len(x), np.nan)
-        with _quiet(self._seed):
+        with quiet(self._seed):
             if not _is_sklearns(self._model):
                 scores = self._model.decision_function(x)
             else:
@@ -136,20 +150,14 @@ class Model:
         """The model's attributes if it is updated, else nothing."""
         if not self.can_update or self._model is None:
             return {}
-        own = isinstance(self._model, Resumable)
-        kept = {"own": self._model.state()} if own else {"pickled": freeze(self._model)}
-        return {**kept, "threshold": self.threshold}
+        return {**keep(self._model), "threshold": self.threshold}
 
     def restore(self, state: State) -> None:
         """Become the detector whose state this is."""
         self._model, self.threshold = None, np.inf
         if state:
-            self._model = self._new()
+            self._model = bring_back(state, self._new())
             self.threshold = float(state["threshold"])
-            if "own" in state:
-                self._model.restore(state["own"])
-            else:
-                self._model.__dict__.update(thaw(state["pickled"], self._model))
 
     def _new(self) -> Any:
         model = self._make()
@@ -200,13 +208,16 @@ def threshold(scores: Floats, contamination: float) -> float:
 def _imported(spec: Spec) -> Any:
     path = spec.name
     if spec.family != "path":
-        package, extra = ("pyod", "anomaly") if spec.family == "pyod" else ("sklearn", "sklearn")
+        package, extra = {"pyod": ("pyod", "anomaly"), "sklearn": ("sklearn", "sklearn")}.get(
+            spec.family, ("river", "streaming")
+        )
         if find_spec(package) is None:
             raise MissingExtra.of(package, extra)
-        path = f"{(pyod_names() if spec.family == 'pyod' else SKLEARN)[spec.name]}:{spec.name}"
+        modules = pyod_names() if spec.family == "pyod" else {"sklearn": SKLEARN, "river": RIVER}[spec.family]
+        path = f"{modules[spec.name]}:{spec.name}"
     model = import_path(path, "detector")
-    if not callable(getattr(model, "fit", None)) or not callable(getattr(model, "decision_function", None)):
-        raise UsageError(f"A detector has fit(x) and decision_function(x); {spec.name} lacks one of them.")
+    if not is_detector(model):
+        raise UsageError(f"{WHAT_IT_HAS}; {spec.name} has none of these pairs.")
     return model
 
 
@@ -219,21 +230,35 @@ def _complete(model: Any, spec: Spec, seed: int, contamination: float) -> dict[s
         near = f"; the nearest is {nearest(unknown[0], takes)!r}. It takes: {', '.join(takes)}." if takes else "."
         raise UsageError(f"The detector {spec.name} takes no parameter {', '.join(map(repr, unknown))}{near}")
     ours: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
+    if spec.family == "river":
+        ours["seed"] = seed
     if spec.family == "pyod":
         ours["contamination"] = contamination
     if spec.name == "LocalOutlierFactor":
         ours["novelty"] = True
     try:
-        complete = {**{name: value for name, value in ours.items() if name in takes}, **spec.parameters}
-        with _quiet(seed):
+        given = {name: _inner(value, seed) if name == INNER else value for name, value in spec.parameters.items()}
+        complete = {**{name: value for name, value in ours.items() if name in takes}, **given}
+        with quiet(seed):
             model(**complete)
     except (TypeError, ValueError) as error:
         raise UsageError(f"The detector {spec.name} cannot be made with {dict(spec.parameters)}: {error}.") from None
     return complete
 
 
+def _inner(value: Any, seed: int) -> Any:
+    """The detector that another one filters, where it is named."""
+    if not isinstance(value, str | Mapping):
+        return value
+    spec = parse(value)
+    thing = _imported(spec)
+    return thing(**_complete(thing, spec, seed, contamination=0.1))
+
+
 def _fresh(model: Any) -> Any:
     """A model like it that has learned nothing."""
+    if callable(getattr(model, "clone", None)):  # river
+        return model.clone()
     if hasattr(model, "get_params"):
         return type(model)(**copy.deepcopy(model.get_params(deep=False)))
     return copy.deepcopy(model)
@@ -244,7 +269,7 @@ def _is_sklearns(model: Any) -> bool:
 
 
 @contextmanager
-def _quiet(seed: int) -> Iterator[None]:
+def quiet(seed: int) -> Iterator[None]:
     """The global generators, which some models draw from, are ours for a while, and so are warnings of arithmetic.
 
     PyOD's ECOD and COPOD warn of every constant column (its skewness); nothing is lost by that.

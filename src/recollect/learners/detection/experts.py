@@ -32,7 +32,7 @@ class Experts(Strategy):
             )
         self.experts: dict[int, Lazy] = {}
         self.newest: int | None = None
-        self._spare: Lazy | None = Lazy(self._new_detector())  # made now, so that a wrong parameter is told now
+        self._spare: Lazy | None = self._new_lazy()  # made now, so that a wrong parameter is told now
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Experts(Strategy):
         self.newest = concept
 
     def _new_expert(self) -> Lazy:
-        expert, self._spare = self._spare or Lazy(self._new_detector()), None
+        expert, self._spare = self._spare or self._new_lazy(), None
         return expert
 
     def settle(self) -> None:
@@ -107,7 +107,7 @@ class Experts(Strategy):
         self.newest = state["newest"]
         self.experts = {}
         for concept, saved in state["experts"]:
-            self.experts[int(concept)] = expert = Lazy(self._new_detector())
+            self.experts[int(concept)] = expert = self._new_lazy()
             expert.restore(saved)
 
 

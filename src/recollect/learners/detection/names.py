@@ -22,6 +22,13 @@ SKLEARN: Mapping[str, str] = {
     "EllipticEnvelope": "sklearn.covariance",
     "SGDOneClassSVM": "sklearn.linear_model",
 }
+# Those that learn without labels; `river:OneClassSVM` and `river:LocalOutlierFactor` have namesakes in scikit-learn.
+RIVER: Mapping[str, str] = dict.fromkeys(
+    ("HalfSpaceTrees", "LODA", "LocalOutlierFactor", "OneClassSVM", "QuantileFilter", "ThresholdFilter"),
+    "river.anomaly",
+)
+_WAYS = (("fit", "decision_function"), ("learn_one", "score_one"), ("partial_fit", "decision_function"))
+WHAT_IT_HAS = "A detector has " + " or ".join(f"{one}(x) and {other}(x)" for one, other in _WAYS)
 # Time series, graphs, sounds and texts are no tables; XGBOD and DevNet want labels.
 _NO_TABLES = re.compile(r"(ts|pyg)_|base|audio_ae|embedding|xgbod|devnet|so_gaal_new")
 _PYOD_CLASS = re.compile(r"^class (\w+)\(Base(?:DeepLearning)?Detector\)", re.MULTILINE)
@@ -31,7 +38,7 @@ _PYOD_CLASS = re.compile(r"^class (\w+)\(Base(?:DeepLearning)?Detector\)", re.MU
 class Spec:
     """A detector that was asked for, not made yet.
 
-    `family` is pyod, sklearn, network, path ("package.module:Class") or object (given as it is).
+    `family` is pyod, sklearn, river, network, path ("package.module:Class") or object (given as it is).
     """
 
     family: str
@@ -56,12 +63,22 @@ def parse(value: Any) -> Spec:
         return _named(value, {})
     if isinstance(value, Mapping):
         return _with_parameters(value)
-    if callable(getattr(value, "fit", None)) and callable(getattr(value, "decision_function", None)):
+    if is_detector(value):
         return Spec("object", value.__name__ if isinstance(value, type) else type(value).__name__, {}, value)
     raise UsageError(
-        "A detector is a name (IForest), a name with parameters ({IForest: {n_estimators: 50}}), or an object or class"
-        f" with fit(x) and decision_function(x); got {value!r}."
+        "A detector is a name (IForest), a name with parameters ({IForest: {n_estimators: 50}}), or an object or class."
+        f" {WHAT_IT_HAS}; got {value!r}."
     )
+
+
+def is_detector(value: Any) -> bool:
+    """Whether an object or class has one of the pairs of methods of a detector."""
+    return any(all(callable(getattr(value, name, None)) for name in way) for way in _WAYS)
+
+
+def is_streaming(value: Any) -> bool:
+    """Whether it learns one sample at a time and can do nothing else."""
+    return not callable(getattr(value, "decision_function", None)) and callable(getattr(value, "learn_one", None))
 
 
 def label(value: Any) -> str:
@@ -103,13 +120,18 @@ def _with_parameters(value: Mapping[str, Any]) -> Spec:
 
 def _named(name: str, parameters: Mapping[str, Any]) -> Spec:
     library, colon, short = name.rpartition(":")
-    if colon and library not in ("pyod", "sklearn"):
+    if colon and library not in ("pyod", "sklearn", "river"):
         return Spec("path", name, parameters)
-    known: dict[str, Mapping[str, Any]] = {"pyod": pyod_names(), "sklearn": SKLEARN, "network": dict.fromkeys(NETWORKS)}
+    known: dict[str, Mapping[str, Any]] = {
+        "pyod": pyod_names(),
+        "sklearn": SKLEARN,
+        "network": dict.fromkeys(NETWORKS),
+        "river": RIVER,
+    }
     for family, names in known.items():
         if short in names and library in ("", family):
             return Spec(family, short, parameters)
-    if not pyod_names() and library != "sklearn":
+    if not pyod_names() and library not in ("sklearn", "river"):
         # Which names PyOD has cannot be told without it; making the detector asks for the installation.
         if nearest(short, [*SKLEARN, *NETWORKS], cutoff=0.85):
             raise _unknown(name, short, [*SKLEARN, *NETWORKS])
@@ -120,6 +142,7 @@ def _named(name: str, parameters: Mapping[str, Any]) -> Spec:
 def _unknown(name: str, short: str, known: Iterable[str]) -> UsageError:
     return UsageError(
         f"There is no detector named {name!r}; the nearest is {nearest(short, known)!r}. There are the models of PyOD"
-        f" for tables by their class names, of scikit-learn {', '.join(SKLEARN)}, and here {' and '.join(NETWORKS)};"
+        f" for tables by their class names, of scikit-learn {', '.join(SKLEARN)}, of river {', '.join(RIVER)}, and here"
+        f" {' and '.join(NETWORKS)};"
         " one of your own is named 'package.module:Class'."
     )

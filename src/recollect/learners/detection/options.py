@@ -14,11 +14,13 @@ from recollect.learners.options import option
 
 PYOD = "PyOD"
 PYCLAD = "pyCLAD"
+MONITORS = ("ADWIN", "KSWIN", "PageHinkley")
 
 _DETECTOR = (
-    "a PyOD or scikit-learn model by its class name, autoencoder, vae (for windows gru_, lstm_ or tcn_ before either),"
+    "a PyOD, scikit-learn or river model by its class name, autoencoder, vae (for windows gru_, lstm_ or tcn_ before"
+    " either),"
     " {name: parameters}, 'package.module:Class',"
-    " or (in Python) an object or class with fit and decision_function"
+    " or (in Python) an object or class with fit and decision_function, or learn_one and score_one"
 )
 
 
@@ -31,8 +33,24 @@ class Detection:
         0.1, "share of the training scores that lies above the threshold of an alarm, up to 0.5", whose=PYOD, low=0
     )
 
+    quantile: float | None = option(
+        None,
+        "the quantile of the training scores that is the threshold: 1 - contamination, in other words",
+        kind="float",
+    )
+    held_back: float = option(
+        0.0, "part of each unit that is not learned, evenly spaced, and whose scores alone set the threshold", low=0
+    )
+
     def __post_init__(self) -> None:
         parse(self.detector)
+        if self.quantile is not None and not (0.5 <= self.quantile < 1 and self.contamination == 0.1):
+            raise UsageError(
+                "The option 'quantile' is a number from 0.5 to below 1, given in the place of contamination; got"
+                f" {self.quantile!r}{'' if self.contamination == 0.1 else ' beside contamination'}."
+            )
+        if not 0 <= self.held_back < 1:
+            raise UsageError(f"The option 'held_back' is a part of a unit, from 0 to below 1; got {self.held_back!r}.")
         if not 0 < self.contamination <= 0.5:
             raise UsageError(
                 "The option 'contamination' is a number above 0 and up to 0.5, the share of the training scores that"
@@ -43,6 +61,11 @@ class Detection:
     def spec(self) -> Spec:
         """The detector that was asked for."""
         return parse(self.detector)
+
+    @property
+    def share(self) -> float:
+        """The share of scores above the threshold."""
+        return self.contamination if self.quantile is None else 1 - self.quantile
 
 
 @dataclass(frozen=True)
@@ -67,6 +90,22 @@ class ReplayDetection(Detection):
         "reservoir: every sample seen is held with equal probability; balanced: every concept has an equal share"
         " (every unit, where the concept is not told)",
         choices=("reservoir", "balanced"),
+    )
+
+
+@dataclass(frozen=True)
+class DriftDetection(Detection):
+    """Options of retraining on drift."""
+
+    monitor: Any = option(
+        "ADWIN",
+        f"what says that scores have changed: river's {', '.join(MONITORS)}, {{name: parameters}}, or"
+        " 'package.module:Class' with update(x) and drift_detected",
+        kind="detector",
+    )
+    recent: int = option(500, "samples since a drift on which the detector is fitted", low=1)
+    settling: int = option(
+        100, "scores after a fit whose mean and deviation the monitor's inputs are measured by", low=2
     )
 
 

@@ -40,7 +40,10 @@ class Strategy(Keeping):
 
     def _new_detector(self) -> Detector:
         chosen = self.options
-        return make_detector(chosen.spec, self.setting.n_features, self._seeds, chosen.contamination, self._device)
+        return make_detector(chosen.spec, self.setting.n_features, self._seeds, chosen.share, self._device)
+
+    def _new_lazy(self) -> Lazy:
+        return Lazy(self._new_detector(), self.options.share, self.options.held_back)
 
     def learn(self, batch: Batch) -> None:
         """Collect the batch, or take it as a unit where no boundaries are told."""
@@ -86,7 +89,7 @@ class Naive(Strategy):
 
     def __init__(self, options: available.Detection, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
-        self.lazy = Lazy(self._new_detector())
+        self.lazy = self._new_lazy()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ class Cumulative(Naive):
         """Become the learner whose state this is."""
         Strategy.restore(self, state)
         self.memory.restore(state["data"])
-        self.lazy = Lazy(self._new_detector())
+        self.lazy = self._new_lazy()
         if len(self.memory):
             self.lazy.put_off(self.memory.x)
 
