@@ -98,7 +98,8 @@ class Setting:
     """What a learner may know of a stream before it starts.
 
     `scale` is the mean and the deviation of the first task's training targets, where they are numbers;
-    `n_edge_features` how many numbers are known of an edge, where samples are in a graph.
+    `n_edge_features` how many numbers are known of an edge, where samples are in a graph; `smallest_class` how many
+    training samples every class of every task has at least, where there are classes.
 
     >>> setting = Setting(input_shape=(64,), n_classes=4, tasks=((0, 1), (2, 3)))
     >>> setting.n_features, setting.task_of_class
@@ -115,6 +116,7 @@ class Setting:
     samples: str = "arrays"
     scale: tuple[float, float] = (0.0, 1.0)
     n_edge_features: int = 0
+    smallest_class: int | None = None
 
     def __post_init__(self) -> None:
         if not self.tasks or self.n_classes < self.per_class or not self.input_shape:
@@ -143,6 +145,7 @@ class Setting:
             samples=str(stream.samples),
             scale=stream.value_scale,
             n_edge_features=int(stream.n_edge_features),
+            smallest_class=stream.smallest_class,
         )
 
     @property

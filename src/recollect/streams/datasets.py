@@ -19,7 +19,7 @@ from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
 from recollect.streams.concepts.named import holds_concepts, is_concept_source, make_concept_stream, stream_from_file
 from recollect.streams.data import Dataset
-from recollect.streams.graphs.names import GRAPHS, is_graph_source
+from recollect.streams.graphs.names import GRAPHS, holds_graphs, is_graph_source
 from recollect.streams.images import dataset_from_images
 from recollect.streams.locate import find_folder, present
 from recollect.streams.npz import npz_names
@@ -136,6 +136,11 @@ def make_stream(
     named = STREAMS.get(name) or NamedStream(name)
     if named.dataset not in CATALOGUE and name and (folder := _found(name, data, Path.is_dir)):
         _refuse(name, partial=partial or None)
+        if holds_graphs(folder):
+            from recollect.streams.graphs.named import make_graph_stream
+
+            _refuse(name, size=size, grey=grey or None, crop=crop or None)
+            return make_graph_stream(str(folder), None, {**options, **split})
         images = dataset_from_images(folder, size=size, grey=grey, crop=crop, **split)
         return build_stream(images, Spec.of(options))
     _refuse(name, test_fraction=test_fraction, grey=grey or None, crop=crop or None)

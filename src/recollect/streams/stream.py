@@ -108,6 +108,15 @@ class Stream:
         """How many numbers are known of an edge of what may be seen."""
         return 0 if self.views is None else self.views.n_edge_features
 
+    @cached_property
+    def smallest_class(self) -> int | None:
+        """How many training samples every class of every task has at least; None where there are no classes."""
+        if self.values is not None or not self.tells_labels or not any(task.classes for task in self.tasks):
+            return None
+        y = self.labels[self.data.y_train]
+        sizes = [np.unique(y[task.train], return_counts=True)[1] for task in self.tasks]
+        return min((int(counts.min()) for counts in sizes if len(counts)), default=None)
+
     @property
     def asks_future(self) -> bool:
         """Whether tasks that have not come can be asked: in a graph that grows, their nodes are not there."""

@@ -36,9 +36,10 @@ def test_the_weights_of_er_gnns_losses_differ(beta):
 
 def test_a_budget_above_the_class_size_is_one_paragraph():
     made = stream()
-    with pytest.raises(UsageError, match="class 0 has 12 training nodes") as error:
-        list(iter_protocol(learner("er_gnn", made, budget=13), made, seed=0))
+    with pytest.raises(UsageError, match="a class of the stream has 12 training nodes") as error:
+        learner("er_gnn", made, budget=13)
     assert "\n" not in str(error.value)
+    assert learner("er_gnn", made, budget=12).options.budget == 12
     with pytest.raises(UsageError, match="at least 1; got 0"):
         learner("er_gnn", made, budget=0)
 

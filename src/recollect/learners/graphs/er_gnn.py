@@ -35,6 +35,8 @@ class ERGNN(Finetune):
 
     def __init__(self, options: NodeReplay, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
+        if setting.smallest_class is not None:
+            _refuse_more(options.budget, setting.smallest_class)
         self.memory = Everything()
         self.recent = Everything()
 
@@ -92,11 +94,7 @@ class ERGNN(Finetune):
     def _chosen(self, where: NDArray[np.float64], y: Ids, label: int) -> Ids:
         mine = np.flatnonzero(y == label)
         budget = self.options.budget
-        if budget > len(mine):
-            raise UsageError(
-                f"The option 'budget' of the learner 'er_gnn' is {budget} nodes of each class, and class {label} has"
-                f" {len(mine)} training nodes. Give at most that."
-            )
+        _refuse_more(budget, len(mine))
         if self.options.sampler == "random":
             rng = np.random.default_rng(sub_seed(self._seeds.learner, "sampler", label))
             return np.sort(rng.choice(mine, budget, replace=False))
@@ -112,6 +110,14 @@ class ERGNN(Finetune):
         super().restore(state)
         self.memory.restore(state["memory"])
         self.recent.restore(state["recent"])
+
+
+def _refuse_more(budget: int, there: int) -> None:
+    if budget > there:
+        raise UsageError(
+            f"The option 'budget' of the learner 'er_gnn' is {budget} nodes of each class, and a class of the stream"
+            f" has {there} training nodes. Give at most that."
+        )
 
 
 def shares(beta: str, new: int, kept: int) -> tuple[float, float]:

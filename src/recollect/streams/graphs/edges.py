@@ -18,7 +18,7 @@ _TIMES = ("time", "timestamp")
 def is_edge_list(path: Path) -> bool:
     """Whether the first line of the file names a source and a target."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             names = {name.strip().lower() for name in file.readline(10_000).split(",")}
     except (OSError, UnicodeDecodeError):
         return False
@@ -28,7 +28,7 @@ def is_edge_list(path: Path) -> bool:
 def read_edges(path: Path, name: str | None = None) -> RawGraph:
     """The graph of a `.csv` file, one line for each edge; a label may be called rating, weight or sign."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             head, *lines = [line for line in csv.reader(file) if line]
     except (ValueError, UnicodeDecodeError, csv.Error):
         raise UsageError(f"{path} is not a table with a first line of names, such as source,target,time.") from None
@@ -42,19 +42,19 @@ def read_edges(path: Path, name: str | None = None) -> RawGraph:
             f"Line {uneven + 2} of {path} has {len(lines[uneven])} values; the first line names {len(names)}."
         )
     columns = {name: [line[k].strip() for line in lines] for k, name in enumerate(names)}
-    ends = [whole_numbers(_numbers(columns[end], end, path), f"{end} in {path}") for end in ("source", "target")]
+    ends = [whole_numbers(numbers_in(columns[end], end, path), f"{end} in {path}") for end in ("source", "target")]
     labels = next((columns[one] for one in _LABELS if one in columns), None)
     times = next((columns[one] for one in _TIMES if one in columns), None)
     return RawGraph(
         name=path.stem if name is None else name,
         source=str(path),
         edges=np.stack(ends) if lines else np.zeros((2, 0), np.int64),
-        edge_labels=None if labels is None else _numbers(labels, "label", path),
-        edge_times=None if times is None else _numbers(times, "time", path, may_lack=True),
+        edge_labels=None if labels is None else numbers_in(labels, "label", path),
+        edge_times=None if times is None else numbers_in(times, "time", path, may_lack=True),
     )
 
 
-def _numbers(values: list[str], what: str, path: Path, *, may_lack: bool = False) -> NDArray[np.float64]:
+def numbers_in(values: list[str], what: str, path: Path, *, may_lack: bool = False) -> NDArray[np.float64]:
     """The numbers of a column; NaN where one is missing, which only some columns may."""
     made = np.full(len(values), np.nan)
     for k, value in enumerate(values):

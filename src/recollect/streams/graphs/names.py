@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ GRAPHS: dict[str, Source] = {
 }
 TU = "tu:"
 BLOCKS = "sbm:"
+OGB = "ogb:"
 
 
 def is_graph_source(name: str) -> bool:
@@ -64,13 +66,23 @@ def is_graph_source(name: str) -> bool:
     >>> is_graph_source("cora"), is_graph_source("tu:ENZYMES"), is_graph_source("digits")
     (True, True, False)
     """
-    return name in GRAPHS or name.startswith((TU, BLOCKS))
+    return name in GRAPHS or name.startswith((TU, BLOCKS, OGB))
+
+
+def holds_graphs(folder: Path) -> bool:
+    """Whether this is a folder of OGB's or of TU's."""
+    tu = f"{folder.name}_A.txt"
+    return any((folder / file).is_file() for file in ("raw/edge.csv.gz", tu, f"raw/{tu}"))
 
 
 def source_of(name: str) -> Source:
     """Where the graph of this name is."""
     if name in GRAPHS:
         return GRAPHS[name]
+    if name.startswith(OGB):
+        folder = name.removeprefix(OGB).replace("-", "_")
+        places = tuple(f"{place}{folder}" for place in ("ogb/", "graphs/ogb/", "dataset/", ""))
+        return Source(places, "ogb:read_ogb", "node", "a folder of OGB")
     folder = name.removeprefix(TU)
     return Source(
         tuple(f"{place}{folder}" for place in ("graphs/tu/", "tu/", "TUDataset/", "")),

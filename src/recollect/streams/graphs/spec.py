@@ -39,6 +39,7 @@ class GraphSpec:
     test_fraction, valid_fraction, split_seed : the parts of each class in a random split; 0.2 and 0.2 if not given.
     ask : of whole graphs and of links with labels: classes (of links: which of two), values (a number) or properties
         (one yes or no for each task). By default what the labels look like.
+    nodes : beside an edge list: the path of a table with a line for each node (see `with_nodes`).
     column : of values: the name of the number that is asked, where there are several.
     periods : of time-incremental streams over links: count (as many links in each), value (equally long), or the times
         at which the second and later ones begin.
@@ -61,6 +62,7 @@ class GraphSpec:
     periods: str | tuple[float, ...] = "count"
     ask: str | None = option(None, choices=ASKS)
     column: str | int | None = None
+    nodes: str | None = option(None, kind="str")
 
     def __post_init__(self) -> None:
         check(self)
