@@ -183,9 +183,22 @@ def _load_file(path: Path, tool: str | None, versions: list[_Versions], rows: st
     if runs is None:
         raise UsageError(
             f"{path} is not a file that Recollect knows by its content. Expected .csv, .npy, .npz or .json"
-            " with scores, or the results of another tool; name the tool if its files look unusual."
+            f" with scores, or the results of another tool; name the tool if its files look unusual.{_as_what(path)}"
         )
     return runs
+
+
+def _as_what(path: Path) -> str:
+    """Why a file is not what the end of its name says; nothing if that says nothing."""
+    from recollect.runs import importers
+
+    tool = {".csv": "csv", ".tsv": "csv", ".json": "json", ".npy": "npy", ".npz": "npz"}.get(path.suffix.lower())
+    try:
+        if tool is not None:
+            importers.read(path, tool)
+    except UsageError as error:
+        return f" {error}"
+    return ""
 
 
 def chosen_run(runs: list[Run], place: Path, which: str | int | None) -> list[Run]:

@@ -190,6 +190,10 @@ def make_run(
     cells = (v for row in rows for values in (*row.scores.values(), row.correct or (), [row.pooled]) for v in values)
     if all(cell is None for cell in cells):
         raise cannot_read(path, tool, "it holds no score at all.")
+    names = [task.name for task in tasks]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise cannot_read(path, tool, f"two of its tasks are called '{twice}'. Give each a name of its own.")
     called = in_words(metric, 200)
     return Run(
         learner=in_words(learner, 200) or "unknown",

@@ -19,7 +19,7 @@ from recollect.runs.importers.build import (
     task_rows,
 )
 from recollect.runs.importers.files import cannot_read, fields_of, head_lines, in_words, is_folder, read_text
-from recollect.runs.importers.matrices import rows_note, settle_rows
+from recollect.runs.importers.matrices import rows_note, settle_rows, zeros_note
 from recollect.runs.importers.table import is_long, runs_of_table, score_of
 from recollect.runs.run import Run
 
@@ -153,7 +153,7 @@ def _matrix(path: Path, table: list[list[str]], rows: str | None) -> Run:
         learner=path.stem,
         guessed=path.stem,
         unit="percent" if percent else "auto",
-        notes=(rows_note(rows_are, rows_are),),
+        notes=(rows_note(rows_are, rows_are), zeros_note(matrix)),
         rows_are=rows_are,
     )
 

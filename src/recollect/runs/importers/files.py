@@ -155,7 +155,7 @@ def mentions(path: Path, *words: bytes, size: int = 2**22) -> bool:
 def guess_json(path: Path) -> Any:
     """The file's JSON, or None if it has none or is too large to look at. Never raises."""
     data = head(path, MAX_GUESSED + 1)
-    if len(data) > MAX_GUESSED or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+    if len(data) > MAX_GUESSED or data.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] not in (b"{", b"["):
         return None
     text = decode(data)
     if text is None:

@@ -80,6 +80,17 @@ def rows_note(rows_are: str | None, rows: str | None) -> str | None:
     return None if rows == "time" else "rows are taken for time, columns for tasks"
 
 
+def zeros_note(matrix: Sequence[Sequence[float | None]]) -> str | None:
+    """What to say of a matrix in which every future score is 0: measured, or the filling of an array of zeros?"""
+    future = [cell for i, row in enumerate(matrix) for cell in row[i + 1 :]]
+    if not future or any(cell != 0 for cell in future):
+        return None
+    return (
+        "every score above the diagonal is 0, and is taken for measured; where those tasks were not evaluated, write"
+        " nan (forward transfer reads these cells)"
+    )
+
+
 def runs_of(
     path: Path, tool: str, parts: Parts, notes: Sequence[str | None] = (), rows: str | None = None
 ) -> list[Run]:
@@ -135,7 +146,7 @@ def runs_of(
                 stream=_text(get("stream")) or "unknown",
                 seed=seeds[index],
                 unit=unit or "auto",
-                notes=said,
+                notes=[*said, zeros_note(matrix)],
                 learned_at=learned_at,
                 rows_are=rows_are,
                 part=index + 1 if count > 1 else None,

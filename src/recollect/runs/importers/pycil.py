@@ -16,7 +16,7 @@ from pathlib import Path
 from recollect.runs.importers.build import Score, check_size, make_run, whole
 from recollect.runs.importers.files import cannot_read, in_words, mentions, read_text
 from recollect.runs.importers.pycil_log import NAME, Entry, Pass, passes
-from recollect.runs.importers.reconcile import Claim, reconciled
+from recollect.runs.importers.reconcile import WARNING, Claim, reconciled
 from recollect.runs.run import ACCURACY, Row, Run, Task
 
 SUMMARY = "PyCIL and PILOT: the log with '=> CNN: {..}' and '=> NME: {..}' after each task"
@@ -81,9 +81,23 @@ def _run(path: Path, one: Pass, classifier: str, longest: int, part: int | None)
             f"accuracies of the classifier {classifier}, in percent with 2 decimals",
             _how_tasks_are_known(entries, bounds, deviation),
             _how_much(len(entries), len(planned), longest),
+            _newest(entries, bounds) if deviation is not None else None,
         ],
     )
     return reconciled(run, _claims(one, classifier, _all_single(entries, bounds)), places=4)
+
+
+def _newest(entries: Sequence[Entry], bounds: Bounds) -> str | None:
+    """A warning, if the score of the newest task that a row prints (new) is not that of its groups of classes."""
+    for i, entry in enumerate(entries):
+        known = [part for part in _parts(entry, bounds[i]) if part is not None]
+        mean = sum(known) / len(known) if known else None
+        if mean is not None and entry.new is not None and abs(mean - entry.new) > _ROUNDING:
+            return (
+                f"{WARNING}after task {i} the log says {entry.new:.2f} for the newest task (new), and its groups of"
+                f" classes give {mean:.2f}; check the reading"
+            )
+    return None
 
 
 def _how_much(done: int, planned: int, longest: int) -> str | None:

@@ -14,7 +14,26 @@ from recollect.runs.run import ACCURACY, Row, Run, Task
 REQUIRED = ("after", "on", "score")
 _GROUP = ("learner", "stream", "run", "seed")
 _UNTRAINED = {"-1", "none", "untrained", "null", ""}
-_EMPTY = {"", "nan", "na", "n/a", "null", "none", "-"}
+# What spreadsheets and pandas write for "not available".
+_EMPTY = {
+    "",
+    "nan",
+    "-nan",
+    "na",
+    "n/a",
+    "n.a.",
+    "#n/a",
+    "#na",
+    "<na>",
+    "null",
+    "none",
+    "nil",
+    "-",
+    "--",
+    "–",
+    "—",
+    "?",
+}
 
 
 def is_long(names: Iterable[str]) -> bool:
