@@ -49,6 +49,7 @@ FIGURES = RESULTS.with_suffix(".json")
 SEEDS = {"Avalanche": 5, "survey": 10, "Mammoth": 10, "exact": 10}  # Avalanche takes several times as long
 TASKS, BATCH, SUBSET, HIDDEN, RATE = 5, 10, 500, (100, 100), 0.1
 REPLAY = {"memory": 200, "memory_batch": 10}
+CONTRAST = {"memory": 200, "memory_batch": 100}
 DARK = {**REPLAY, "alpha": 0.1, "beta": 0.5}
 # A training from scratch: constant rate, no momentum, as the survey's GDumb.
 SCRATCH = {"batch": BATCH, "momentum": 0.0, "weight_decay": 0.0, "schedule": "constant"}
@@ -89,6 +90,27 @@ COMPARISONS = (
         "survey ER",
         "its reservoir takes samples of the newest batch a little too often; order within a task",
         {**REPLAY, "separate": True},
+        REPLAY,
+    ),
+    Comparison(
+        "mir",
+        "survey MIR",
+        "its reservoir takes samples of the newest batch a little too often; order within a task",
+        {**REPLAY, "separate": True, "candidates": 50},
+        {**REPLAY, "candidates": 50},
+    ),
+    Comparison(
+        "scr",
+        "survey SCR",
+        "no augmentation on either side; its reservoir and order within a task as for ER",
+        CONTRAST,
+        {**CONTRAST, "temperature": 0.07},
+    ),
+    Comparison(
+        "icarl",
+        "survey ICARL",
+        "its memory is a reservoir, not herded, and holds samples of the present task; order within a task",
+        REPLAY,
         REPLAY,
     ),
     Comparison(

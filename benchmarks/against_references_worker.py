@@ -257,15 +257,56 @@ def survey(name: str, given: Given) -> Scores:
     o = given.options
     tricks = ("kd_trick", "kd_trick_star", "labels_trick", "separated_softmax", "review_trick", "ncm_trick")
     params = Namespace(
-        agent=name, data="given", cuda=False, epoch=1, batch=o.batch, verbose=False, trick=dict.fromkeys(tricks, False),
-        mem_size=getattr(o, "memory", 0), eps_mem_batch=getattr(o, "memory_batch", 0), mem_iters=1, update="random",
-        retrieve="random", buffer_tracker=False, optimizer="SGD", learning_rate=o.lr, weight_decay=0.0,
-        mem_epoch=getattr(o, "epochs", 0), clip=getattr(o, "clip", 0.0),
+        agent="ER" if name == "MIR" else name, data="given", cuda=False, epoch=1, batch=o.batch, verbose=False,
+        trick=dict.fromkeys(tricks, False), mem_size=getattr(o, "memory", 0),
+        eps_mem_batch=getattr(o, "memory_batch", 0), mem_iters=1, update="random",
+        retrieve="MIR" if name == "MIR" else "random", buffer_tracker=False,
+        optimizer="SGD", learning_rate=o.lr, weight_decay=0.0, mem_epoch=getattr(o, "epochs", 0),
+        clip=getattr(o, "clip", 0.0), subsample=getattr(o, "candidates", 0), temp=getattr(o, "temperature", 0.0),
     )  # fmt: skip
-    agent = agents[name](given.network, sgd(given), params)
+    if name == "SCR":
+        nn.Sequential, kept = (lambda *_: nn.Identity()), nn.Sequential  # its augmentations
+        network = Projected(given.network)
+        agent = agents[name](network, sgd(given, network), params)
+        nn.Sequential = kept
+    else:
+        agent = agents[params.agent](given.network, sgd(given), params)
     for task in given.tasks:
         agent.train_learner(task.raw.transpose(0, 2, 3, 1), task.y.numpy())  # images with channels last
-    return agent.model.eval()
+    return nearest_mean(agent) if name in ("SCR", "ICARL") else agent.model.eval()
+
+
+class Projected(nn.Module):
+    """The network as SCR takes it: its features, and their projection at length 1."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+        width = network.head.in_features
+        self.head = nn.Sequential(nn.Linear(width, width), nn.ReLU(inplace=True), nn.Linear(width, 128))
+
+    def features(self, x: Tensor) -> Tensor:
+        return self.network.features(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.normalize(self.head(self.features(x)), dim=1)
+
+
+def nearest_mean(agent: Any) -> Scores:
+    """What the survey's code does in `evaluate`, as scores: minus the squared distance to the means of its memory."""
+    model, held = agent.model.eval(), agent.buffer.current_index
+    x, y = agent.buffer.buffer_img[:held], agent.buffer.buffer_label[:held]
+
+    def unit(some: Tensor) -> Tensor:
+        return nn.functional.normalize(model.features(some), dim=1)
+
+    with torch.no_grad():
+        found = {int(label): nn.functional.normalize(unit(x[y == label]).mean(0), dim=0) for label in y.unique()}
+    classes = max(agent.old_labels) + 1
+    means = torch.stack(
+        [found.get(label, torch.full_like(next(iter(found.values())), 9.0)) for label in range(classes)]
+    )
+    return lambda some: -((unit(some)[:, None] - means) ** 2).sum(2)
 
 
 def mammoth(name: str, given: Given) -> Scores:
@@ -325,6 +366,7 @@ class Missing(MetaPathFinder, Loader):
         """There is nothing in it."""
 
 
+SURVEY = ("ER", "MIR", "SCR", "ICARL", "AGEM", "LWF", "GDUMB")
 METHODS: dict[str, Callable[[Given], Scores]] = {
     "Avalanche Naive": naive,
     "Avalanche Replay": replay,
@@ -339,7 +381,7 @@ METHODS: dict[str, Callable[[Given], Scores]] = {
     "Avalanche GDumb": gdumb,
     "Avalanche Cumulative": cumulative,
     "Avalanche JointTraining": joint,
-    **{f"survey {name}": lambda given, name=name: survey(name, given) for name in ("ER", "AGEM", "LWF", "GDUMB")},
+    **{f"survey {name}": lambda given, name=name: survey(name, given) for name in SURVEY},
     **{f"Mammoth {name}": lambda given, name=name: mammoth(name, given) for name in ("er", "er_ace", "derpp")},
 }
 

@@ -90,6 +90,13 @@ def test_it_is_resumed_and_counted_with_no_extra_work(mir: Any, digits: Any, tmp
     assert (tmp_path / "cut" / "rows.jsonl").read_bytes() == (tmp_path / "whole" / "rows.jsonl").read_bytes()
 
 
+def test_it_is_the_registered_learner(mir: Any, digits: Any) -> None:
+    batches = list(digits.batches(1))[:80]
+    config = {"memory": 40, "candidates": 30}
+    both = [make_learner(name, config, Setting.of(digits), SEEDS, "cpu") for name in ("mir:MIR", "mir")]
+    assert same(*(feed(learner, batches).state() for learner in both))
+
+
 def test_its_options_are_checked(mir: Any, digits: Any) -> None:
     for config, message in (
         ({"candidate": 3}, "has no option 'candidate'; the nearest is 'candidates'"),

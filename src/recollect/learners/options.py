@@ -111,6 +111,35 @@ class Replay(TwoPassReplay):
 
 
 @dataclass(frozen=True)
+class Interfered(Replay):
+    """Options of MIR."""
+
+    candidates: int = option(
+        50,
+        "samples drawn from memory, of which those that suffer most are replayed",
+        whose="Aljundi et al. 2019",
+        low=1,
+    )
+
+
+@dataclass(frozen=True)
+class Contrastive(TwoPassReplay):
+    """Options of SCR."""
+
+    memory_batch: int = option(100, "samples drawn from memory for each step", whose="Mai et al. 2021", low=1)
+    temperature: float = option(0.07, "temperature of the contrastive loss", whose="Mai et al. 2021", low=0.001)
+    projection: int = option(128, "width of the projection that is contrasted", whose="Mai et al. 2021", low=1)
+
+
+@dataclass(frozen=True)
+class Exemplary(Train):
+    """Options of iCaRL."""
+
+    memory: int = option(2000, "exemplars of all classes together", whose="Rebuffi et al. 2017", low=1)
+    memory_batch: int = option(10, "exemplars drawn for each step", whose=SURVEY, low=1)
+
+
+@dataclass(frozen=True)
 class DarkReplay(TwoPassReplay):
     """Options of DER++."""
 
@@ -208,6 +237,16 @@ class Shrinkage(Prototypes):
 
     shrinkage: float = option(
         1e-4, "share of the identity in the covariance", whose="Hayes and Kanan 2020", low=0, high=1
+    )
+
+
+@dataclass(frozen=True)
+class Projected(Prototypes):
+    """Options of RanPAC."""
+
+    projection: int = option(2000, "random features (the paper: 10,000)", low=1)
+    ridge: float | None = option(
+        None, "of the regression; by default chosen on every fifth sample, from the sums alone", kind="float", low=0
     )
 
 

@@ -8,6 +8,7 @@ from recollect.learners.base import Setting, State
 from recollect.learners.buffers import Balanced, Everything, GreedyBalanced, Reservoir
 from recollect.learners.finetune import Finetune, NetworkLearner
 from recollect.learners.holding import Anchor, Teacher
+from recollect.learners.nearest_mean import nearest_mean_scores
 from recollect.learners.offline import OfflineLearner
 from recollect.learners.options import Anchored, Network, Offline, Replay, Train, TwoPassReplay
 from recollect.learners.randomness import sub_seed
@@ -37,6 +38,7 @@ __all__ = [
     "Teacher",
     "Train",
     "TwoPassReplay",
+    "nearest_mean_scores",
     "option",
     "sub_seed",
 ]
