@@ -264,13 +264,10 @@ def survey(name: str, given: Given) -> Scores:
         optimizer="SGD", learning_rate=o.lr, weight_decay=0.0, mem_epoch=getattr(o, "epochs", 0),
         clip=getattr(o, "clip", 0.0), subsample=getattr(o, "candidates", 0), temp=getattr(o, "temperature", 0.0),
     )  # fmt: skip
-    if name == "SCR":
-        nn.Sequential, kept = (lambda *_: nn.Identity()), nn.Sequential  # its augmentations
-        network = Projected(given.network)
-        agent = agents[name](network, sgd(given, network), params)
-        nn.Sequential = kept
-    else:
-        agent = agents[params.agent](given.network, sgd(given), params)
+    network = Projected(given.network) if name == "SCR" else given.network
+    for augmentation in ("RandomResizedCrop", "RandomHorizontalFlip", "ColorJitter", "RandomGrayscale"):
+        setattr(import_module("agents.scr"), augmentation, lambda *_, **__: nn.Identity())
+    agent = agents[params.agent](network, sgd(given, network), params)
     for task in given.tasks:
         agent.train_learner(task.raw.transpose(0, 2, 3, 1), task.y.numpy())  # images with channels last
     return nearest_mean(agent) if name in ("SCR", "ICARL") else agent.model.eval()

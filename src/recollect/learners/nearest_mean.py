@@ -15,7 +15,7 @@ from recollect.learners.prototypes import NEVER
 
 def unit_features(learner: NetworkLearner, x: Array) -> NDArray[np.float64]:
     """The features of samples, each of length 1, in evaluation mode; the network is left in training mode."""
-    found = learner.features(x)
+    found = learner.represent(x)
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     return found / np.where(lengths > 0, lengths, 1)
 
