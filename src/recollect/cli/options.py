@@ -163,7 +163,9 @@ def _unfinished(runs: Sequence[Run], most: int = 3) -> list[str]:
 
 Paths = Annotated[
     list[Path],
-    typer.Argument(help="Run folders, experiments, matrix files (.csv .npy .npz .json), other tools' results."),
+    typer.Argument(
+        help="Run folders, experiments, matrix files (.csv .npy .npz .json), other tools' results; s3://... too."
+    ),
 ]
 
 

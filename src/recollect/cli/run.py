@@ -12,7 +12,9 @@ from recollect.errors import UsageError
 
 def run(
     experiment: Annotated[Path, typer.Argument(help="The experiment file (YAML).")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the experiments.")] = Path("runs"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the experiments, or an address on object storage (s3://...).")
+    ] = Path("runs"),
     workers: Annotated[
         int | None, typer.Option("--workers", "-w", help="Worker processes; by default one a core.")
     ] = None,
@@ -73,7 +75,7 @@ def run(
         raise typer.Exit(130) from None
     done = len(outcome.jobs) - len(outcome.failures)
     before = f" ({len(outcome.skipped)} before)" if outcome.skipped else ""
-    typer.echo(f"{done} of {len(outcome.jobs)} runs finished{before}: {outcome.folder}")
+    typer.echo(f"{done} of {len(outcome.jobs)} runs finished{before}: {outcome.place}")
     for failure in outcome.failures:
         where = f" (traceback: {failure.file})" if failure.file else ""
         typer.echo(f"failed {failure.job.name}: {failure.message}{where}", err=True)

@@ -20,6 +20,7 @@ from recollect.runs.files import make_folder, sync_folder, writing
 from recollect.runs.identity import Identity, another, differences, plain, refuse_another
 from recollect.runs.lock import Lock
 from recollect.runs.reading import HEADER, ROWS, read_regular, read_run
+from recollect.runs.remote import Storage
 
 if TYPE_CHECKING:
     from recollect.streams.stream import Stream
@@ -127,6 +128,10 @@ def move_away(job: Job) -> Path | None:
 
     Only a folder with a record in it is moved, and only if nobody is writing to it.
     """
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    if job.remote is not None:
+        beside, _, name = job.remote.rpartition("/")
+        Storage(job.remote).move(Storage(f"{beside}/{BEFORE}/{name}-{stamp}-{os.urandom(2).hex()}"))
     if not os.path.lexists(job.folder):
         return None
     if job.folder.is_symlink() or not job.folder.is_dir():
@@ -137,7 +142,6 @@ def move_away(job: Job) -> Path | None:
     try:
         aside = job.folder.parent / BEFORE
         make_folder(aside)
-        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
         with writing(aside):
             target = next(place for n in range(10_000) if not (place := aside / f"{job.name}-{stamp}-{n}").exists())
             os.rename(job.folder, target)

@@ -33,7 +33,7 @@ class Job:
     """One run of an experiment: plain data, so that it can be sent to a worker process.
 
     `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score; `seeds` are
-    all of the experiment.
+    all of the experiment. `remote` is the address of a run on object storage, whose mirror `folder` is.
     """
 
     experiment: str
@@ -58,6 +58,7 @@ class Job:
     note: str | None = None
     seeds: tuple[int, ...] = ()
     checkpoints: bool = True
+    remote: str | None = None
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recollect.errors import UsageError
@@ -14,7 +14,8 @@ from recollect.experiments.pool import LocalWorker, cores, probed, run_jobs
 from recollect.experiments.progress import Progress
 from recollect.experiments.ray_pool import run_jobs_on_ray
 from recollect.experiments.slurm_pool import refuse_slurm, run_jobs_on_slurm
-from recollect.experiments.worker import ERROR, Report
+from recollect.experiments.worker import ERROR, Report, run_job
+from recollect.runs.remote import Storage, address_of, mirror_folder, pull, stays_in_process
 from recollect.runs.store import CHECKPOINT
 
 
@@ -24,7 +25,7 @@ class Failure:
 
     job: Job
     message: str
-    file: Path | None
+    file: Path | str | None
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,14 @@ class Outcome:
 
     @property
     def folder(self) -> Path:
-        """The folder of the experiment."""
+        """The folder of the experiment; that of its mirror on this machine if it is on object storage."""
         return self.jobs[0].folder.parent
+
+    @property
+    def place(self) -> str:
+        """Where the experiment is: its folder, or its address on object storage."""
+        first = self.jobs[0]
+        return str(self.folder) if first.remote is None else first.remote.rpartition("/")[0]
 
 
 def run_experiment(
@@ -59,7 +66,8 @@ def run_experiment(
     (or is "local"): the runs are one array job of a cluster that shares `out`. Where a run is made changes nothing.
     Before anything starts, the data are found and every run folder that exists is compared with the
     experiment; one that holds another run (other options, data or code) is a UsageError, and nothing is touched.
-    `anew` starts every run over; what was there is moved to the folder `.before` beside it.
+    `anew` starts every run over; what was there is moved to the folder `.before` beside it. `out` may be an address
+    on object storage ("s3://bucket/runs"), which then all machines share.
     """
     if ray is not None and slurm is not None:
         raise UsageError("An experiment runs on Ray or on Slurm, not on both: give --ray or --slurm.")
@@ -84,6 +92,9 @@ def run_experiment(
     elif ray is not None:
         dismiss(first)
         reports = run_jobs_on_ray(todo, ray, workers)
+    elif todo and todo[0].remote is not None and stays_in_process(todo[0].remote):
+        dismiss(first)
+        reports = run_in_process(todo)
     else:
         reports = run_jobs(todo, cores() if workers is None else workers, first=first)
     with Progress(todo, live=live) as progress:
@@ -91,7 +102,8 @@ def run_experiment(
             progress.hear(job, report)
             if report.kind == "failed":
                 file = job.folder / ERROR
-                failures.append(Failure(job, report.message, file if file.exists() else None))
+                there = file if job.remote is None else f"{job.remote}/{ERROR}"
+                failures.append(Failure(job, report.message, there if file.exists() else None))
     return Outcome(tuple(jobs), tuple(skipped), tuple(failures))
 
 
@@ -100,11 +112,25 @@ def checked(
 ) -> list[Job]:
     """The runs of an experiment, after every look that can be had before anything is run."""
     streams = Streams(data)
-    jobs = grid(experiment, out, data, streams)
+    address = address_of(out)
+    jobs = grid(experiment, mirror_folder() if address is not None else out, data, streams)
+    if address is not None:
+        place = Storage(f"{address}/{jobs[0].folder.parent.name}")
+        jobs = [replace(job, remote=f"{place.address}/{job.name}") for job in jobs]
+        pull(place, jobs[0].folder.parent, checkpoint=False)
     if not anew:
         for job in jobs:
             refuse_changed(job, streams)
     return jobs
+
+
+def run_in_process(jobs: Sequence[Job]) -> Iterator[tuple[Job, Report]]:
+    """Run jobs one after the other in this process, for what no other process can see."""
+    for job in jobs:
+        yield job, Report("started")
+        told: list[Report] = []
+        run_job(job, told.append)
+        yield from ((job, report) for report in told)
 
 
 def dry_run(

@@ -18,6 +18,7 @@ from recollect.experiments.team import WORKERS_ENVIRONMENT
 from recollect.experiments.worker import ERROR, Report, average, run_job
 from recollect.runs.files import make_folder, write_atomic
 from recollect.runs.reading import ROWS, read_regular, read_run
+from recollect.runs.remote import Storage, pull
 
 LOCAL = "local"
 # Beside the runs of an experiment: what submitit writes, and which run has which job.
@@ -49,7 +50,8 @@ def run_jobs_on_slurm(
     todo = list(jobs)
     if not todo:
         return
-    array = _Array(todo[0].folder.parent, asked, workers)
+    beside = todo[0].folder.parent if todo[0].remote is None else Path(todo[0].folder.parent.name)
+    array = _Array(beside / PLACE, asked, workers)
     array.follow(todo)
     array.waiting += [job for job in todo if job.name not in array.jobs]
     try:
@@ -85,9 +87,9 @@ class Work:
 class _Array:
     """The jobs of Slurm that belong to an experiment, by the names of their runs."""
 
-    def __init__(self, folder: Path, asked: str, workers: int | None) -> None:
+    def __init__(self, place: Path, asked: str, workers: int | None) -> None:
         self.submitit = _import_submitit()
-        self.place = Path(os.path.abspath(folder)) / PLACE
+        self.place = Path(os.path.abspath(place))
         self.is_local = asked == LOCAL
         self.jobs: dict[str, Any] = {}
         self.waiting: list[Job] = []
@@ -178,6 +180,8 @@ def _watch(array: _Array, todo: Sequence[Job]) -> Generator[tuple[Job, Report], 
         for name, job in [(name, job) for name, job in waiting.items() if name in array.jobs]:
             ended = array.has_ended(job)  # asked first: what it has written by then is seen below
             yield from _new_rows(job, sizes)
+            if ended and job.remote is not None:
+                pull(Storage(job.remote), job.folder, checkpoint=False)
             if is_finished(job) and (ended or not array.is_local):  # a process of ours is waited for
                 del waiting[name]
                 yield job, Report("finished")

@@ -21,6 +21,7 @@ from recollect.protocol import describe, iter_run
 from recollect.protocol.saved import record_failure
 from recollect.runs.files import write_atomic
 from recollect.runs.lock import Held
+from recollect.runs.remote import Mirror, Storage
 from recollect.runs.run import Row
 from recollect.runs.seeds import derive
 
@@ -88,7 +89,29 @@ def new_learner(job: Job, stream: Stream) -> Learner:
 
 
 def run_job(job: Job, tell: Tell) -> None:
-    """Run or resume one run; an error is written to `error.txt` in its folder and reported, not raised."""
+    """Run or resume one run; an error is written to `error.txt` in its folder and reported, not raised.
+
+    What is told of a run on object storage is there already.
+    """
+    if job.remote is None:
+        _run_here(job, tell)
+        return
+    try:
+        with Mirror(Storage(job.remote), job.folder) as mirror:
+
+            def sent(report: Report) -> None:
+                mirror.push()
+                tell(report)
+
+            _run_here(job, sent)
+    except Held as error:
+        time.sleep(_HELD)
+        tell(Report("held", message=str(error)))
+    except RecollectError as error:
+        tell(Report("failed", message=str(error)))
+
+
+def _run_here(job: Job, tell: Tell) -> None:
     try:
         if is_finished(job):
             refuse_changed(job)

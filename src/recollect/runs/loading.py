@@ -17,6 +17,7 @@ from recollect.runs.arrange import Choices, arrange_any
 from recollect.runs.exported import read_export, read_vector
 from recollect.runs.naming import named
 from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
+from recollect.runs.remote import local_copy
 from recollect.runs.run import Row, Run, Task
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def load_all(
     asked = choices or Choices()
     versions: list[_Versions] = []
     runs: list[Run] = []
-    for place in map(Path, paths):
+    for place in map(local_copy, paths):
         try:
             found = _load_folder(place, tool, versions) if place.is_dir() else _load_file(place, tool, versions, rows)
         except (OSError, MemoryError) as error:
