@@ -1,20 +1,24 @@
-"""What training and evaluation cost: seconds, processor seconds, and the highest memory of the process."""
+"""What training and evaluation cost: seconds, processor seconds, energy, and the highest memory of the process."""
 
 from __future__ import annotations
 
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from recollect.protocol import energy
+
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
+# What is not kept of each row.
+_SMALL = re.compile(r"^save_|_cpu_seconds$")
 
 
 class Meter:
-    """Seconds and peak memory of named phases, one at a time, added up over a run.
+    """Seconds, energy and peak memory of named phases, one at a time, added up over a run; `laps` are by row.
 
     Where the system can reset the peak (Linux), each phase has its own; elsewhere every phase has the peak
     of the process so far.
@@ -26,8 +30,11 @@ class Meter:
     True
     """
 
-    def __init__(self, totals: Mapping[str, float] | None = None) -> None:
+    def __init__(self, totals: Mapping[str, float] | None = None, laps: Sequence[Mapping[str, float]] = ()) -> None:
         self.totals: dict[str, float] = dict(totals or {})
+        self.laps: list[dict[str, float]] = [dict(lap) for lap in laps]
+        self._lap: dict[str, float] = {}
+        self._energy = energy.counters()
         self._phase: str | None = None
         self._began = (0.0, 0.0)
         self._lent = [0.0, 0.0]
@@ -38,6 +45,8 @@ class Meter:
         self._phase = phase
         reset_peak()
         self._began, self._lent = _of_process(), [0.0, 0.0]
+        if self._energy:
+            self._energy = energy.counters()
 
     @contextmanager
     def aside(self, phase: str) -> Iterator[None]:
@@ -57,11 +66,20 @@ class Meter:
         parts = zip(("seconds", "cpu_seconds"), _of_process(), self._began, self._lent, strict=True)
         for kind, now, began, lent in parts:
             self._add(f"{phase}_{kind}", now - began - lent)
-        peak = f"{phase}_peak_bytes"
-        self.totals[peak] = max(self.totals.get(peak, 0), peak_bytes())
+        if self._energy:
+            self._add(f"{phase}_joules", energy.joules(self._energy, energy.counters()))
+        peak, highest = f"{phase}_peak_bytes", peak_bytes()
+        for counted in (self.totals, self._lap):
+            counted[peak] = max(counted.get(peak, 0), highest)
+
+    def end_lap(self) -> None:
+        """A row is made: what was counted since the last one is its cost."""
+        self.laps.append({key: value for key, value in self._lap.items() if not _SMALL.search(key)})
+        self._lap = {}
 
     def _add(self, key: str, amount: float) -> None:
-        self.totals[key] = round(self.totals.get(key, 0.0) + amount, 6)
+        for counted in (self.totals, self._lap):
+            counted[key] = round(counted.get(key, 0.0) + amount, 6)
 
 
 def _of_process() -> tuple[float, float]:

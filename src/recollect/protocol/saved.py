@@ -100,14 +100,14 @@ def iter_run(
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
-        start, totals = _resume(saved, learner, tracker, lambda: made_for(learner, stream, seed))
-        meter = Meter(totals)
+        start, meter = _resume(saved, learner, tracker, lambda: made_for(learner, stream, seed))
         try:
             order, asked = derive(seed).stream, exam.examiner
             for row, place in walk(learner, stream, asked, order, plan, start, test_batch, meter, tracker, probes):
+                meter.end_lap()
                 meter.start("save")
                 if checkpoints:
-                    row = _save(saved, row, place, learner, tracker, meter.totals)
+                    row = _save(saved, row, place, learner, tracker, meter)
                 else:
                     saved.append(row)
                 meter.stop()
@@ -116,18 +116,18 @@ def iter_run(
             saved.fail(f"{type(error).__name__}: {error}")
             raise
         seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
-        peaks = {key: value for key, value in meter.totals.items() if key.endswith("_bytes")}
+        peaks = {key: value for key, value in meter.totals.items() if key.endswith(("_bytes", "_joules"))}
         kept: dict[str, float] = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
         if isinstance(learner, Signals) and run.visits:
             kept |= found_drifts(run.visits, learner.signals).as_cost
         if probes is not None:
             kept["probe_samples"] = probes.kept
+        if len(meter.laps) == len(saved.rows):  # not of a run that an earlier version began
+            saved.update(row_costs=tuple(meter.laps))
         saved.finish(timings=seconds, cost={**peaks, **kept}, notes=learner.notes if isinstance(learner, Noted) else ())
 
 
-def _save(
-    saved: RunFolder, row: Row, place: Place, learner: Learner, tracker: Tracker | None, totals: Mapping[str, float]
-) -> Row:
+def _save(saved: RunFolder, row: Row, place: Place, learner: Learner, tracker: Tracker | None, meter: Meter) -> Row:
     """Put a row on disk, then the checkpoint to go on from; the row says the digest of the state."""
     state = learner.state()
     digest = checkpoint.digest(state)
@@ -141,7 +141,7 @@ def _save(
         **({"signature": sign(digest)} if holds_program(state) else {}),
         **({} if tracker is None else {"online": tracker.state()}),
     }
-    saved.write_checkpoint(checkpoint.encode({**content, "totals": totals}))
+    saved.write_checkpoint(checkpoint.encode({**content, "totals": meter.totals, "laps": meter.laps}))
     return made
 
 
@@ -213,16 +213,16 @@ def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
 
 def _resume(
     saved: RunFolder, learner: Learner, tracker: Tracker | None, facts: Callable[[], Mapping[str, Any]]
-) -> tuple[Place | None, dict[str, float]]:
-    """Bring the folder and the learner to the last checkpoint; None is the beginning."""
+) -> tuple[Place | None, Meter]:
+    """Bring the folder and the learner to the last checkpoint, with what it has cost; None is the beginning."""
     data = saved.read_checkpoint()
     if data is None:
         saved.keep_rows(0)
-        return None, {}
+        return None, Meter()
     try:
         content = checkpoint.decode(data)
         place = Place(content["batch"], content["section"])
-        rows, state, totals = content["rows"], content["state"], content["totals"]
+        rows, state, meter = content["rows"], content["state"], Meter(content["totals"], content.get("laps", ()))
         if tracker is not None:
             tracker.restore(content["online"])
     except (UsageError, KeyError, TypeError) as error:
@@ -245,7 +245,7 @@ def _resume(
         )
     saved.keep_rows(rows)
     learner.restore(state)
-    return place, totals
+    return place, meter
 
 
 def _refuse_other(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -82,11 +82,21 @@ def cost_columns(keys: Sequence[str]) -> tuple[Column, ...]:
     """
     seconds = tuple(k for k in keys if k.startswith("timings."))
     sizes = tuple(k for k in keys if k.endswith("_bytes"))
-    others = tuple(k for k in keys if k not in seconds and k not in sizes)
+    energy = tuple(k for k in keys if k.endswith("_joules"))
+    drifts = tuple(k for k in keys if k.startswith("cost.drift"))
+    others = tuple(k for k in keys if k not in (*seconds, *sizes, *energy, *drifts))
     made = (
         ("time", "time", "seconds of the run, mean over seeds", _first(TOTAL_TIME, seconds), "s"),
         ("memory", "memory", "megabytes, mean over seeds", _first("cost.train_peak_bytes", sizes), "MB"),
+        ("energy", "energy", "joules of the processor packages, mean over seeds", energy, "J"),
         ("stored", "stored", "samples kept by the learner", _first("cost.stored_samples", others), "samples"),
+        (
+            "drifts",
+            "drifts",
+            "drifts that the learner signalled",
+            _first("cost.drift_delay_samples", drifts),
+            "samples",
+        ),
     )
     return tuple(
         Column(key, title, says, ids, ids[0], unit, is_first=key == "time")

@@ -21,6 +21,7 @@ from recollect.report.online import watched
 from recollect.report.over_rows import row_names, row_numbers
 from recollect.report.provenance import of_group, run_refusals
 from recollect.report.results import Contents, Difference, Refusal, Stream
+from recollect.report.row_costs import row_costs
 from recollect.report.summary import labels_of, streams_of
 from recollect.report.words import Words, focus_of, unscored, words_for
 from recollect.runs import Group
@@ -108,6 +109,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
         difficulty=_difficulty(groups[0].matrix),
         masked=tuple(one.learner.label for one in measured if _is_masked(one.group.matrix)),
         watched=watched(groups, labels),
+        costs=row_costs(groups, labels),
     )
     return replace(made, differences=_differences(measured, made))
 

@@ -139,6 +139,7 @@ class Stream:
     `rows` says what each row is where rows are batches or visits, and `numbers` which; both are empty where a
     row follows each task. `unscored` are the tasks without a score, with the reason. `left_out` is what does not
     apply to such a stream at all, `refusals` what these runs lack; `cautions` are to be read with the numbers.
+    `costs` has what each row cost, by learner: "seconds" and "megabytes".
     `masked` are the learners whose every score of a task that was not yet learned is 0: it could not be answered.
     """
 
@@ -169,6 +170,7 @@ class Stream:
     difficulty: Mapping[str, Array] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
     watched: Watched | None = None
+    costs: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
 
     @property
     def T(self) -> int:

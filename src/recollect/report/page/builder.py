@@ -132,6 +132,7 @@ def _for_script(contents: Contents) -> dict[str, Any]:
                 "learners": stream.learners,
                 "differences": stream.differences,
                 "watched": stream.watched,
+                "costs": stream.costs,
             }
             for stream in contents.streams
         ],

@@ -36,6 +36,7 @@ document.querySelectorAll(".forest").forEach(forestOf);
 document.querySelectorAll("select.compared").forEach(comparedBy);
 document.querySelectorAll(".curves").forEach(curvesOf);
 document.querySelectorAll(".online").forEach(onlineOf);
+document.querySelectorAll(".costs").forEach(costsOf);
 document.querySelectorAll(".matrices").forEach(matricesOf);
 document.querySelectorAll(".split").forEach(splitOf);
 changed();
