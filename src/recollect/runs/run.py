@@ -206,8 +206,8 @@ class Run:
     stream (see `attach_joint`). `planned_seeds` are those of its experiment, to see which are missing. `identity` is
     what the seeds of one learner have in common; `row_costs` has for each row the seconds, the energy and the highest
     memory of the training and the evaluation that led to it, since the row before; `versions` and `revision` are those
-    of the first of the `starts`. `problem` names what was asked (`recollect.problems`); by default the problem of the scenario. `role` is what the
-    learner is for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps
+    of the first of the `starts`. `problem` names what was asked (`recollect.problems`); by default the problem of the
+    scenario. `role` is what the learner is for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps
     everything; the "joint" learner, a reference that is retrained on all data seen so far; a "floor", which learns
     nothing. `items` is where the single test items of an imported run lie.
 
