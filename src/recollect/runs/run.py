@@ -200,14 +200,14 @@ class Run:
     `metric` is the target that the run is scored by, `unit` tells how its scores are written ("fraction", "percent",
     "raw" for scores that are no proportions, "auto" to look); the matrix is always in fractions. `targets` says the
     same of the further targets that the rows have scores of (see `with_metric`). `visits` says where the stream
-    changes, if that is known: the samples presented before each visit, and its task. `learned_at` maps a task to
-    the row after which it has been learned, for streams whose rows are not task ends; rows are then
-    counted as they come, without the untrained one. `joint_run` is the joint learner's run on the same
-    stream (see `attach_joint`). `planned_seeds` are those of its experiment, to see which are missing. `identity` is
-    what the seeds of one learner have in common; `row_costs` has for each row the seconds, the energy and the highest
-    memory of the training and the evaluation that led to it, since the row before; `versions` and `revision` are those
-    of the first of the `starts`. `problem` names what was asked (`recollect.problems`); by default the problem of the
-    scenario. `role` is what the learner is for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps
+    changes, if that is known: the samples presented before each visit, and its task. `learned_at` maps a task to the
+    row after which it has been learned, for streams whose rows are not task ends; rows are then counted as they come,
+    without the untrained one. `joint_run` is the joint learner's run on the same stream (see `attach_joint`).
+    `planned_seeds` are those of its experiment, to see which are missing. `identity` is what the seeds of one learner
+    have in common; `row_costs` has for each row the seconds, the energy and the highest memory of the training and the
+    evaluation that led to it, since the row before; `versions` and `revision` are those of the first of the `starts`.
+    `problem` names what was asked (`recollect.problems`); by default the problem of the scenario. `role` is what the
+    learner is for in a comparison: a "contestant"; a "reference", which others are measured against because it keeps
     everything; the "joint" learner, a reference that is retrained on all data seen so far; a "floor", which learns
     nothing. `items` is where the single test items of an imported run lie.
 
