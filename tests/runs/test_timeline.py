@@ -54,6 +54,7 @@ def test_a_planned_end_that_is_absent_keeps_its_place_and_an_unplanned_one_has_n
     assert absent.rows == (first, None, last)
     assert absent.learned_at == (0, 1, 2)
     assert absent.end_of(1) is None
+    assert absent.ended == (0, 2)
     sparse = run(first, last, plan=Plan(rows=(0, 2))).timeline
     assert sparse.learned_at == (0, -1, 2)
     assert sparse.end_of(1) is None
@@ -132,6 +133,7 @@ def test_a_plan_may_leave_out_a_tasks_own_row() -> None:
     # After the visits 2 and 3: a and b had been learned by row 0, and neither has an own row.
     thinned = visits((2, 3), (False, False), (1, 1), {0: 0, 1: 0})
     assert thinned.timeline.own == (False, False)
+    assert thinned.timeline.ended == ()
     assert np.isnan(rc.score(thinned.matrix, "forgetting.chaudhry2018"))
     assert rc.score(thinned.matrix, "acc.average") == 0.5
 
