@@ -12,7 +12,7 @@ from recollect.errors import NotComputable, RecollectError, UsageError
 from recollect.report.figures import FIGURES, curve, differences, difficulty, make_figure, matrix, parts, save_figure
 from recollect.report.figures.style import WIDTHS, colour, marker
 from recollect.report.gather import gather
-from recollect.report.results import Stream
+from recollect.report.results import StreamResult
 from recollect.runs import group
 from tests.report.samples import make_groups, make_run
 
@@ -20,7 +20,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture(scope="module")
-def stream() -> Stream:
+def stream() -> StreamResult:
     return gather(make_groups()).streams[0]
 
 
@@ -30,7 +30,7 @@ def axis() -> object:
     return Figure().subplots()
 
 
-def test_functions_take_an_axis_and_return_it(stream: Stream) -> None:
+def test_functions_take_an_axis_and_return_it(stream: StreamResult) -> None:
     learner = stream.learners[0]
     for draw in (
         lambda ax: curve(ax, stream, "acc.average"),
@@ -43,7 +43,7 @@ def test_functions_take_an_axis_and_return_it(stream: Stream) -> None:
         assert draw(ax) is ax
 
 
-def test_curves_hold_the_numbers_with_a_marker_each(stream: Stream) -> None:
+def test_curves_hold_the_numbers_with_a_marker_each(stream: StreamResult) -> None:
     ax = curve(axis(), stream, "forgetting.chaudhry2018")  # type: ignore[arg-type]
     lines = [line for line in ax.lines if line.get_label() in {one.label for one in stream.learners}]
     assert len({line.get_marker() for line in lines}) == len({line.get_color() for line in lines}) == 3
@@ -51,7 +51,7 @@ def test_curves_hold_the_numbers_with_a_marker_each(stream: Stream) -> None:
         np.testing.assert_array_equal(line.get_ydata(), learner.curves["forgetting.chaudhry2018"].value[1:])
 
 
-def test_the_bars_of_the_split_add_up(stream: Stream) -> None:
+def test_the_bars_of_the_split_add_up(stream: StreamResult) -> None:
     learner = stream.learners[0]
     ax = parts(axis(), stream, learner)  # type: ignore[arg-type]
     heights = np.array([[bar.get_height() for bar in bars] for bars in ax.containers])
@@ -61,14 +61,14 @@ def test_the_bars_of_the_split_add_up(stream: Stream) -> None:
 
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
-def test_every_figure_in_every_format(stream: Stream, tmp_path: Path, name: str, kind: str) -> None:
+def test_every_figure_in_every_format(stream: StreamResult, tmp_path: Path, name: str, kind: str) -> None:
     path = tmp_path / f"{name}.{kind}"
     save_figure(make_figure(name, stream, width="one"), path)
     begins = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}[kind]
     assert path.read_bytes().startswith(begins)
 
 
-def test_pgf_or_a_sentence_that_says_what_it_needs(stream: Stream, tmp_path: Path) -> None:
+def test_pgf_or_a_sentence_that_says_what_it_needs(stream: StreamResult, tmp_path: Path) -> None:
     path = tmp_path / "a.pgf"
     if shutil.which("pdflatex"):
         save_figure(make_figure("aa-raa", stream), path)
@@ -78,7 +78,7 @@ def test_pgf_or_a_sentence_that_says_what_it_needs(stream: Stream, tmp_path: Pat
             save_figure(make_figure("aa-raa", stream), path)
 
 
-def test_widths_and_same_bytes(stream: Stream, tmp_path: Path) -> None:
+def test_widths_and_same_bytes(stream: StreamResult, tmp_path: Path) -> None:
     assert make_figure("aa-raa", stream, width="one").get_size_inches()[0] == WIDTHS["one"]
     assert make_figure("aa-raa", stream, width=5.0).get_size_inches()[0] == 5
     for name in ("a", "b"):
@@ -95,7 +95,7 @@ def test_names_are_no_mathematics(tmp_path: Path) -> None:
         save_figure(make_figure(name, made), tmp_path / f"{name}.png")
 
 
-def test_what_cannot_be_drawn_is_said(stream: Stream, tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_said(stream: StreamResult, tmp_path: Path) -> None:
     bare = gather(group([make_run("a", 0, restricted=False)])).streams[0]
     with pytest.raises(NotComputable, match="right answers among its own classes"):
         make_figure("split", bare)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recollect.report.gather import gather
-from recollect.report.results import UNKNOWN, Stream
+from recollect.report.results import UNKNOWN, StreamResult
 from recollect.report.sentences import (
     answers,
     at_the_end,
@@ -55,7 +55,7 @@ def scored(learner: str, levels: list[float], role: str = "contestant", **change
     return made
 
 
-def stream_of(*runs: list[Run]) -> Stream:
+def stream_of(*runs: list[Run]) -> StreamResult:
     return gather(group(run for of in runs for run in of)).streams[0]
 
 

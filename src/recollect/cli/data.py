@@ -13,7 +13,7 @@ from recollect.errors import RecollectError
 from recollect.streams import download
 from recollect.streams.catalogue import CATALOGUE, Published, published
 from recollect.streams.locate import find_folder
-from recollect.streams.verify import Verdict
+from recollect.streams.verify import FileCheck
 from recollect.streams.verify import verify as verify_one
 from recollect.text import Table
 
@@ -114,7 +114,7 @@ def _as_dict(entry: Published, folder: str | None) -> dict[str, Any]:
     }
 
 
-def _verdict_as_dict(verdict: Verdict) -> dict[str, Any]:
+def _verdict_as_dict(verdict: FileCheck) -> dict[str, Any]:
     folder = str(verdict.folder) if verdict.folder else None
     return {
         "name": verdict.name,

@@ -15,7 +15,7 @@ from recollect.errors import UsageError
 from recollect.learners import devices
 from recollect.learners.base import Array, Keeping, Resumable, Scores, Setting, State
 from recollect.learners.inference import PIECE_OF_IMAGES, features_of, in_pieces, score_all
-from recollect.learners.inputs import Adapter, Inputs
+from recollect.learners.inputs import Adapter, ArrayInputs
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.objectives import objective_of
 from recollect.learners.optimisers import SGD, Adam, Optimiser, clip
@@ -60,7 +60,7 @@ class NetworkLearner(Keeping):
 
             refuse_image_options(options)
             return GraphInputs(self.setting, self.device)
-        return Inputs(
+        return ArrayInputs(
             options.normalise,
             options.augment,
             self.setting,

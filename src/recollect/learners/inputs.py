@@ -55,7 +55,7 @@ class Adapter(Protocol):
         """Go on from there."""
 
 
-class Inputs:
+class ArrayInputs:
     """Turns batches of uint8 images (or float features) into float tensors on the device.
 
     Images become values in 0 .. 1, then are normalised if asked; features are taken as they are. Crops and

@@ -24,7 +24,7 @@ Which = Callable[[NDArray[np.intp], int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowPlan:
     """The rows `ends` (of all rows) end a task, a visit or a batch; after each, the first `seen` tasks are learned.
 
     `own[j]` is the place among `ends` of the row right after task j was first learned, -1 if it has none. `begun` says
@@ -37,7 +37,7 @@ class Rows:
     begun: NDArray[np.intp]
 
     @classmethod
-    def of(cls, matrix: ScoreMatrix, kept: NDArray[np.intp], columns: NDArray[np.intp]) -> Rows:
+    def of(cls, matrix: ScoreMatrix, kept: NDArray[np.intp], columns: NDArray[np.intp]) -> RowPlan:
         """The plan of the rows `kept`, for the tasks in `columns`."""
         given = matrix.learned_at[columns]
         learned_at = np.where(given >= 0, np.searchsorted(kept, given), -1)
@@ -58,7 +58,7 @@ class Rows:
         T = len(self.own)
         return len(self.begun) == T and self.seen == list(range(1, T + 1)) and bool((self.own >= 0).all())
 
-    def without_inside(self) -> Rows:
+    def without_inside(self) -> RowPlan:
         """The same plan without the rows inside tasks."""
         if len(self.begun) == len(self.ends):
             return self

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics.rows import Rows, Tasks, counts_or_nan, evaluated_rows, running_sum, runs_last
+from recollect.metrics.rows import RowPlan, Tasks, counts_or_nan, evaluated_rows, running_sum, runs_last
 
 
 class Undefined(NotComputable):
@@ -64,7 +64,7 @@ class Sweep:
     ``columns`` say which rows and columns of the given matrix they are. Held-out columns are in ``held`` alone.
     """
 
-    def __init__(self, rows: Array, plan: Rows, matrix: ScoreMatrix) -> None:
+    def __init__(self, rows: Array, plan: RowPlan, matrix: ScoreMatrix) -> None:
         S, self.T, self.N = rows.shape
         self.all_rows = rows
         self.plan = plan
@@ -92,7 +92,7 @@ class Sweep:
             kept, columns = evaluated_rows(rows, matrix), np.flatnonzero(~matrix.held_out)
             rows = rows if len(kept) == matrix.S else rows[kept]
             rows = rows if len(columns) == matrix.T else rows[:, columns]
-            sweep = cls(rows if matrix.higher_is_better else -rows, Rows.of(matrix, kept, columns), matrix)
+            sweep = cls(rows if matrix.higher_is_better else -rows, RowPlan.of(matrix, kept, columns), matrix)
             sweep.row_index, sweep.columns = kept, columns
             matrix.cache["sweep"] = sweep
         made: Sweep = matrix.cache["sweep"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from recollect.metrics import registry
 from recollect.problems import Focus, Problem
-from recollect.report.results import Column, Learner, Refusal
+from recollect.report.results import Column, LearnerResult, Refusal
 from recollect.report.words import Words
 from recollect.stats import Estimate
 
@@ -135,7 +135,7 @@ NO_SPLIT = (
 
 
 def sort_out(
-    dropped: Sequence[Refusal], learners: Sequence[Learner], problem: Problem
+    dropped: Sequence[Refusal], learners: Sequence[LearnerResult], problem: Problem
 ) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
     """Tell what does not apply to such a stream (the problem says why) from what its runs lack."""
     lacking = [one for one in dropped if one.part not in _PARTS["split"]]
@@ -158,7 +158,7 @@ _PARTS = {"raa": ("raa", "raf"), "split": ("split", "within", "older", "newer")}
 _TITLES = {"split": "How forgetting comes about", "errors": "Where wrong answers go"}
 
 
-def gaps(learners: Sequence[Learner], columns: Sequence[Column]) -> tuple[Refusal, ...]:
+def gaps(learners: Sequence[LearnerResult], columns: Sequence[Column]) -> tuple[Refusal, ...]:
     """Values that a learner lacks in a column which others fill, a line per reason."""
     found: dict[tuple[str, str], dict[str, None]] = {}
     for column in columns:

@@ -12,7 +12,7 @@ import numpy as np
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
 from recollect.report.over_items import ItemPair, pairs_over_items
-from recollect.report.results import Pairs, Refusal
+from recollect.report.results import Comparisons, Refusal
 from recollect.report.summary import Line, better_direction, labels_of, over_seeds_by, stream_names, summarise
 from recollect.runs import Group
 from recollect.stats import (
@@ -50,7 +50,7 @@ class StreamComparison:
     stream: str
     lines: tuple[Line, ...]
     labels: tuple[str, ...]
-    compared: Pairs
+    compared: Comparisons
     plateaus: tuple[Plateau | None, ...]
     notes: tuple[str, ...]
     over_items: tuple[ItemPair, ...] = ()
@@ -157,7 +157,7 @@ def compare_scores(
     unpaired: bool = False,
     method: str = "t",
     by_mean: bool = True,
-) -> Pairs:
+) -> Comparisons:
     """Compare learners by their scores per seed: every pair (or the best one's), and who is ahead.
 
     `by_mean` puts the better one of a pair first; else it is the one that came first.
@@ -189,12 +189,12 @@ def compare_scores(
     pairs = tuple(
         Pairwise(*names, r, p, d) for names, r, p, d in zip(wanted, results, corrected, together, strict=True)
     )
-    return Pairs(id, better, pairs, lead, scope, tuple(dict.fromkeys(r.reason for r in results if r.reason)))
+    return Comparisons(id, better, pairs, lead, scope, tuple(dict.fromkeys(r.reason for r in results if r.reason)))
 
 
 def compare_by_all(
     by_metric: Mapping[str, Mapping[str, Scores]], better: Mapping[str, str], left_aside: Sequence[str]
-) -> tuple[tuple[Pairs, ...], tuple[Refusal, ...]]:
+) -> tuple[tuple[Comparisons, ...], tuple[Refusal, ...]]:
     """Compare the learners of one stream by as many metrics as can be afforded.
 
     With many learners only the pairs of the best one (not a reference such as the joint learner) are made.
@@ -209,7 +209,7 @@ def compare_by_all(
     refusals = tuple(Refusal("all seeds in all comparisons", why, part="seeds") for why in fewer_seeds(everyone))
     left = PAIRS_OF_FEW if len(set.union(*seeds)) <= FEW_SEEDS else PAIRS_OF_MANY
     scope = "all" if len(everyone) * (len(everyone) - 1) // 2 <= left // 2 else "leader"
-    tables: list[Pairs] = []
+    tables: list[Comparisons] = []
     for id, scores in by_metric.items():
         if len(scores) < 2:
             continue
@@ -221,7 +221,7 @@ def compare_by_all(
         try:
             tables.append(compare_scores(id, scores, better[id], left_aside=left_aside, scope=scope))
         except NotComputable as cannot:
-            tables.append(Pairs(id, better[id], (), None, scope, (str(cannot),)))
+            tables.append(Comparisons(id, better[id], (), None, scope, (str(cannot),)))
     return tuple(tables), refusals
 
 

@@ -16,11 +16,11 @@ from recollect.metrics import evaluate, registry
 from recollect.problems import problem_of
 from recollect.report.columns import applicable, cost_columns, gaps, metric_columns, sort_out, without_score
 from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
-from recollect.report.learners import CURVES, Measured, measure
+from recollect.report.learners import CURVES, MeasuredLearner, measure
 from recollect.report.online import watched
 from recollect.report.over_rows import row_names, row_numbers
 from recollect.report.provenance import of_group, run_refusals
-from recollect.report.results import Contents, Difference, Refusal, Stream
+from recollect.report.results import Contents, Difference, Refusal, StreamResult
 from recollect.report.row_costs import row_costs
 from recollect.report.summary import labels_of, streams_of
 from recollect.report.words import Words, focus_of, unscored, words_for
@@ -62,7 +62,7 @@ def gather(groups: Sequence[Group], *, title: str = "", command: str = "") -> Co
     )
 
 
-def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
+def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamResult:
     first = groups[0].runs[0]
     words, problem = words_for(groups[0]), problem_of(first.problem)
     missing = unscored(groups)
@@ -81,7 +81,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
         aside,
     )
     task_names = _task_names(groups, words)
-    made = Stream(
+    made = StreamResult(
         key=key,
         name=first.stream,
         scenario=first.scenario,
@@ -114,12 +114,12 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> Stream:
     return replace(made, differences=_differences(measured, made))
 
 
-def _by_label(measured: Sequence[Measured], id: str) -> dict[str, Mapping[Any, float]]:
+def _by_label(measured: Sequence[MeasuredLearner], id: str) -> dict[str, Mapping[Any, float]]:
     groups = {one.learner.label: one.group for one in measured}
     return known_by_seed(groups, {one.learner.label: one.values[id] for one in measured})
 
 
-def _cautions(measured: Sequence[Measured]) -> tuple[str, ...]:
+def _cautions(measured: Sequence[MeasuredLearner]) -> tuple[str, ...]:
     """What the numbers do not say by themselves."""
     same = [one.learner.label for one in measured if one.learner.is_constant]
     if not same:
@@ -167,7 +167,7 @@ def _total(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _differences(measured: Sequence[Measured], stream: Stream) -> tuple[Difference, ...]:
+def _differences(measured: Sequence[MeasuredLearner], stream: StreamResult) -> tuple[Difference, ...]:
     """Matrices of pairs of learners, seed by seed; the best learner's pairs first, as many as fit."""
     lead = stream.headline.lead if stream.headline else None
     best = lead.best if lead else measured[0].learner.label
@@ -195,7 +195,7 @@ def _difficulty(matrix: ScoreMatrix) -> dict[str, Array]:
         return {"aa": aa, "af": af, "gamma": raa / aa, "beta": np.where(af > 0, raf / af, np.nan)}
 
 
-def _ranks(streams: Sequence[Stream], ids: Sequence[str]) -> tuple[dict[str, Ranks], tuple[Refusal, ...]]:
+def _ranks(streams: Sequence[StreamResult], ids: Sequence[str]) -> tuple[dict[str, Ranks], tuple[Refusal, ...]]:
     """Rank the learners that every stream has, by each metric."""
     if len({stream.higher_is_better for stream in streams}) > 1:
         why = "a higher score is better on some streams and worse on others"
@@ -212,7 +212,7 @@ def _ranks(streams: Sequence[Stream], ids: Sequence[str]) -> tuple[dict[str, Ran
     return found, tuple(refusals)
 
 
-def _same_data(streams: Sequence[Stream]) -> str | None:
+def _same_data(streams: Sequence[StreamResult]) -> str | None:
     """That streams are not independent: the same data in several scenarios, or under several scores."""
     if len({(stream.tasks, stream.n_samples) for stream in streams}) == len(streams):
         return None
@@ -222,7 +222,7 @@ def _same_data(streams: Sequence[Stream]) -> str | None:
     )
 
 
-def _shown_first(streams: Sequence[Stream], labels: Sequence[str]) -> tuple[str, ...]:
+def _shown_first(streams: Sequence[StreamResult], labels: Sequence[str]) -> tuple[str, ...]:
     if len(labels) <= SHOWN_FIRST:
         return tuple(labels)
     numbers: dict[str, float] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recollect.errors import UsageError
-from recollect.runs.item_answers import Answer, Flow, ItemTable
+from recollect.runs.item_answers import Flow, ItemAnswer, ItemTable
 from recollect.runs.item_files import FolderItems
 from recollect.runs.run import Row, Run
 from recollect.runs.version_names import one_named
@@ -40,9 +40,9 @@ class ItemFlow:
         name = self.table.keys[item].removeprefix(f"{self.task}/")
         return name[:12]
 
-    def answer(self, item: int, now: bool) -> Answer:
+    def answer(self, item: int, now: bool) -> ItemAnswer:
         """What was asked and answered, where the file tells."""
-        return Answer() if self.table.show is None else self.table.show(self.rows[1 if now else 0], item)
+        return ItemAnswer() if self.table.show is None else self.table.show(self.rows[1 if now else 0], item)
 
 
 def items_of(run: Run, rows: Sequence[Row], tasks: Sequence[str] | None = None) -> list[ItemTable]:

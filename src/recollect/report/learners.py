@@ -19,7 +19,7 @@ from recollect.report.columns import TOTAL_TIME
 from recollect.report.comparison import PLATEAU_CURVE, plateau_of
 from recollect.report.over_rows import curves_over_rows
 from recollect.report.provenance import config_text
-from recollect.report.results import Learner, Shares
+from recollect.report.results import LearnerResult, Shares
 from recollect.report.words import Words, explain
 from recollect.runs import Group
 from recollect.stats import Estimate, Plateau, estimate
@@ -38,10 +38,10 @@ CELLS_AT_ONCE = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredLearner:
     """A learner for the page, and behind it, run by run, what comparisons are made of."""
 
-    learner: Learner
+    learner: LearnerResult
     group: Group
     scores: Array
     values: Mapping[str, Array]
@@ -49,16 +49,16 @@ class Measured:
 
 def measure(
     groups: Sequence[Group], labels: Sequence[str], words: Words, unscored: Mapping[str, str]
-) -> list[Measured]:
+) -> list[MeasuredLearner]:
     """Measure every group; those whose runs are alike go together. `unscored` are tasks without a score."""
     costs = _costs(groups)
-    made: dict[int, Measured] = {}
+    made: dict[int, MeasuredLearner] = {}
     for places in _alike(groups):
         matrix = ScoreMatrix.stack([run.matrix for place in places for run in groups[place].runs])
         batch = _Batch(matrix, len(places), words, unscored)
         for row, place in enumerate(places):
             group, label = groups[place], labels[place]
-            learner = Learner(
+            learner = LearnerResult(
                 label=label,
                 name=group.learner,
                 config=config_text(group),
@@ -77,7 +77,7 @@ def measure(
                 drops=batch.drops[row],
                 is_constant=_is_constant(batch.scores[row]),
             )
-            made[place] = Measured(learner, group, batch.scores[row], batch.values(row))
+            made[place] = MeasuredLearner(learner, group, batch.scores[row], batch.values(row))
     return [made[place] for place in range(len(groups))]
 
 

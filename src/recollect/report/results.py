@@ -30,7 +30,7 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
-class Learner:
+class LearnerResult:
     """One learner (with one configuration) on one stream.
 
     `role` is the record's. `ends[i]` is how many tasks had been learned at row i of its matrix, None for a row inside
@@ -81,7 +81,7 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Comparisons:
     """The learners compared by one metric. `scope` says which pairs: "all", or "leader" for those of the best mean.
 
     `lead` is who is ahead, with intervals that hold for all pairs at once.
@@ -133,7 +133,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class StreamResult:
     """A stream and the learners that were run on it. `key` is its name, made unique within the page.
 
     `rows` says what each row is where rows are batches or visits, and `numbers` which; both are empty where a
@@ -159,9 +159,9 @@ class Stream:
     n_samples: int | None
     family: str
     fingerprints: tuple[str, ...]
-    learners: tuple[Learner, ...]
+    learners: tuple[LearnerResult, ...]
     columns: tuple[Column, ...]
-    comparisons: tuple[Pairs, ...]
+    comparisons: tuple[Comparisons, ...]
     differences: tuple[Difference, ...]
     left_out: tuple[Refusal, ...]
     refusals: tuple[Refusal, ...]
@@ -181,23 +181,23 @@ class Stream:
         return self.problem.focus
 
     @property
-    def ranked(self) -> tuple[Learner, ...]:
+    def ranked(self) -> tuple[LearnerResult, ...]:
         """The learners, the best by the headline first, those without a value last."""
         sign = -1 if self.higher_is_better else 1
 
-        def rank(one: Learner) -> float:
+        def rank(one: LearnerResult) -> float:
             number = one.numbers[self.focus.headline]
             return sign * float(number.value) if number.is_known else float("inf")
 
         return tuple(sorted(self.learners, key=rank))
 
     @property
-    def contestants(self) -> tuple[Learner, ...]:
+    def contestants(self) -> tuple[LearnerResult, ...]:
         """The learners that are compared with each other, the best first; all of them where there is no contestant."""
         return tuple(one for one in self.ranked if one.is_contestant) or self.ranked
 
     @property
-    def headline(self) -> Pairs | None:
+    def headline(self) -> Comparisons | None:
         """The learners compared by the number that decides who is ahead."""
         return next((table for table in self.comparisons if table.id == self.focus.headline), None)
 
@@ -206,7 +206,7 @@ class Stream:
         """The place of each learner."""
         return {one.label: place for place, one in enumerate(self.learners)}
 
-    def learner(self, label: str) -> Learner:
+    def learner(self, label: str) -> LearnerResult:
         return self.learners[self.labels[label]]
 
     @property
@@ -245,7 +245,7 @@ class Contents:
     """A whole report; `ranks` over streams are by metric."""
 
     title: str
-    streams: tuple[Stream, ...]
+    streams: tuple[StreamResult, ...]
     labels: tuple[str, ...]
     shown_first: tuple[str, ...]
     ranks: Mapping[str, Ranks]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.report.results import UNKNOWN, Learner, Stream
+from recollect.report.results import UNKNOWN, LearnerResult, StreamResult
 from recollect.report.words import (
     Name,
     Sentence,
@@ -35,7 +35,7 @@ AF = "forgetting.chaudhry2018"
 
 
 @dataclass(frozen=True)
-class Answer:
+class Conclusion:
     """The answer to one question: what a reader should take away, and what belongs to it in small print."""
 
     key: str
@@ -44,7 +44,7 @@ class Answer:
     more: tuple[Sentence, ...] = ()
 
 
-def answers(stream: Stream) -> tuple[Answer, ...]:
+def answers(stream: StreamResult) -> tuple[Conclusion, ...]:
     """The four questions, and what the numbers of the stream say to each."""
     ahead = who_is_ahead(stream)
     plateaus = {one.label: one.plateau for one in stream.contestants}
@@ -54,14 +54,14 @@ def answers(stream: Stream) -> tuple[Answer, ...]:
         learning = (sentence(f"That is judged by RAA, which there is none of here: {why}."),)
     forgotten, each = what_was_forgotten(stream)
     return (
-        Answer("ahead", "Who is ahead?", ahead, (*at_the_end(stream), *reference_level(stream))),
-        Answer("learning", "Who is still learning?", learning, each_stop),
-        Answer("forgotten", "What was forgotten, and how?", forgotten, each),
-        Answer("sure", "How sure?", how_sure(stream), warnings(stream)),
+        Conclusion("ahead", "Who is ahead?", ahead, (*at_the_end(stream), *reference_level(stream))),
+        Conclusion("learning", "Who is still learning?", learning, each_stop),
+        Conclusion("forgotten", "What was forgotten, and how?", forgotten, each),
+        Conclusion("sure", "How sure?", how_sure(stream), warnings(stream)),
     )
 
 
-def who_is_ahead(stream: Stream) -> tuple[Sentence, ...]:
+def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
     """Which learner has the best mean, and over which others its lead is more than noise and luck."""
     words, headline = stream.words, stream.focus.headline
     values = {one.label: one.numbers[headline] for one in stream.contestants}
@@ -126,7 +126,7 @@ def _cannot(rivals: Sequence[Rival]) -> str:
     return f"these {n} seeds are too few ({settle})"
 
 
-def at_the_end(stream: Stream) -> tuple[Sentence, ...]:
+def at_the_end(stream: StreamResult) -> tuple[Sentence, ...]:
     """Where learners are judged over all of time: who has the best average at the end of it."""
     if stream.focus.headline == "acc.average":
         return ()
@@ -139,7 +139,7 @@ def at_the_end(stream: Stream) -> tuple[Sentence, ...]:
     return (sentence(f"After the last {words.task} ", Name(best), f"{what}, {with_interval(known[best])}."),)
 
 
-def reference_level(stream: Stream) -> tuple[Sentence, ...]:
+def reference_level(stream: StreamResult) -> tuple[Sentence, ...]:
     """How far references and the floor get: the levels to measure the others by."""
     made = []
     for roles, says in ((("joint", "reference"), "With all the data "), (("floor",), "Without learning ")):
@@ -227,7 +227,7 @@ def _verb(labels: Sequence[str], one: str, several: str) -> str:
     return f" {one if len(labels) == 1 else several}"
 
 
-def what_was_forgotten(stream: Stream) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
+def what_was_forgotten(stream: StreamResult) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     """What the best learner forgot and how, and the one that forgot most; then a sentence for each."""
     each = {one.label: forgotten(one, stream.words) for one in stream.contestants if one.numbers[AF].is_known}
     if not each:
@@ -243,7 +243,7 @@ def what_was_forgotten(stream: Stream) -> tuple[tuple[Sentence, ...], tuple[Sent
     return tuple(said), tuple(each.values())
 
 
-def forgotten(learner: Learner, words: Words) -> Sentence:
+def forgotten(learner: LearnerResult, words: Words) -> Sentence:
     """How much of what a learner answered right is now answered wrong, and whether within the task or by confusion."""
     numbers, name = learner.numbers, Name(learner.label)
     af, beside = numbers[AF], _probed(numbers.get("probe.forgetting", UNKNOWN), words)
@@ -275,7 +275,7 @@ def _joined(texts: Sequence[str], word: str) -> str:
     return f" {word} ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
-def how_sure(stream: Stream) -> tuple[Sentence, ...]:
+def how_sure(stream: StreamResult) -> tuple[Sentence, ...]:
     """Over how many seeds, which intervals, and whether all learners were asked the same."""
     counts = sorted({len(one.seeds) for one in stream.learners})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -292,7 +292,7 @@ def how_sure(stream: Stream) -> tuple[Sentence, ...]:
     return (sentence(what),)
 
 
-def warnings(stream: Stream) -> tuple[Sentence, ...]:
+def warnings(stream: StreamResult) -> tuple[Sentence, ...]:
     """What changes the reading: other plans, missing seeds, learners without chance, runs that are not whole."""
     ends = {one.label: one.ends for one in stream.learners}
     # A sentence that begins with a learner's name begins as that does.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recollect.report.results import Stream
+    from recollect.report.results import StreamResult
     from recollect.stats import Estimate
 
 WIDE = WIDTHS["two"]
@@ -91,7 +91,7 @@ def coefficient_figure(panels: Sequence[tuple[int, tuple[Array, Array], tuple[Ar
     return figure
 
 
-def curve_figure(streams: Sequence[Stream], ids: tuple[str, str]) -> Figure:
+def curve_figure(streams: Sequence[StreamResult], ids: tuple[str, str]) -> Figure:
     """Figures 3 and 4: one column per stream, the metric in the top row and its rescaled form below.
 
     With one stream the two are side by side.
@@ -124,7 +124,7 @@ def _points(ax: Axes, T: int) -> Axes:
     return ax
 
 
-def _limits(stream: Stream, id: str) -> tuple[float, float]:
+def _limits(stream: StreamResult, id: str) -> tuple[float, float]:
     """A scale for each metric: on that of AA nothing of RAA would be seen."""
     bands = [learner.curves[id] for learner in stream.learners if id in learner.curves]
     if not bands:

@@ -27,7 +27,7 @@ class ItemSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ItemAnswer:
     """One item as a file shows it: what was asked, what was right, and what was answered; empty where not told."""
 
     asked: str = ""
@@ -47,7 +47,7 @@ class ItemTable:
     versions: tuple[str, ...]
     keys: Sequence[str]
     right: Right
-    show: Callable[[int, int], Answer] | None = None
+    show: Callable[[int, int], ItemAnswer] | None = None
     named: bool = True
 
     def row_of(self, version: str) -> int:
@@ -94,7 +94,7 @@ def table_of(
     task: str,
     versions: Sequence[str],
     marks: Sequence[dict[str, int]],
-    show: Callable[[int, int], Answer] | None = None,
+    show: Callable[[int, int], ItemAnswer] | None = None,
 ) -> ItemTable:
     """The table of marks that each version has by item; items in the order in which they were first met.
 

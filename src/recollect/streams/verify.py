@@ -19,7 +19,7 @@ from recollect.streams.published import Published
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FileCheck:
     """What was found of one data set. `identical` is None where nobody publishes hashes of the files."""
 
     name: str
@@ -82,7 +82,7 @@ def _check_part(entry: Published, part: str, y: NDArray[np.int64], expected: int
     )
 
 
-def verify(entry: Published, data: Path | str | None = None) -> Verdict:
+def verify(entry: Published, data: Path | str | None = None) -> FileCheck:
     """Find the data set, count its samples, hash its files."""
     from recollect.streams.concepts.named import counted
     from recollect.streams.datasets import READ_BY, load_dataset
@@ -90,23 +90,23 @@ def verify(entry: Published, data: Path | str | None = None) -> Verdict:
     try:
         folder = find_folder(entry, data) if entry.files else None
     except NotComputable as error:
-        return Verdict(entry.name, None, False, None, str(error))
+        return FileCheck(entry.name, None, False, None, str(error))
     if entry.name not in READ_BY and folder is not None:
         right, message = counted(entry, folder)
-        return Verdict(entry.name, folder, right, None, message)
+        return FileCheck(entry.name, folder, right, None, message)
     try:
         found = load_dataset(entry.name, data=data)
     except RecollectError as error:
-        return Verdict(entry.name, folder, False, None, str(error))
+        return FileCheck(entry.name, folder, False, None, str(error))
     counts = f"{len(found.y_train):,} + {len(found.y_test):,} samples, {len(found.classes)} classes"
     if folder is None:
-        return Verdict(entry.name, None, True, None, f"{counts}, inside scikit-learn")
+        return FileCheck(entry.name, None, True, None, f"{counts}, inside scikit-learn")
     if not any(file.md5 for file in entry.files):
-        return Verdict(entry.name, folder, True, None, f"{counts}; hashes of the single files are not published")
+        return FileCheck(entry.name, folder, True, None, f"{counts}; hashes of the single files are not published")
     different = other_hashes(entry, folder)
     if different:
-        return Verdict(entry.name, folder, True, False, f"same counts, other hash: {', '.join(different)} ({counts})")
-    return Verdict(entry.name, folder, True, True, f"{counts}, byte for byte as published")
+        return FileCheck(entry.name, folder, True, False, f"same counts, other hash: {', '.join(different)} ({counts})")
+    return FileCheck(entry.name, folder, True, True, f"{counts}, byte for byte as published")
 
 
 def _md5_unpacked(path: Path) -> str | None:

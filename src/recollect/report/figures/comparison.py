@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.report.figures.style import COLOURS, text
-from recollect.report.results import Pairs
+from recollect.report.results import Comparisons
 from recollect.stats import Pairwise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def differences(ax: Axes, table: Pairs, *, long_names: bool = True) -> Axes:
+def differences(ax: Axes, table: Comparisons, *, long_names: bool = True) -> Axes:
     """Draw each pair's difference with its interval; for all pairs at once; filled where that excludes zero."""
     pairs = table.pairs
     levels = np.arange(len(pairs))[::-1]

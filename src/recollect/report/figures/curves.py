@@ -8,7 +8,7 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.report.figures.style import colour, marker, text, whole_ticks
-from recollect.report.results import Stream
+from recollect.report.results import StreamResult
 from recollect.report.words import curve_titles
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_BANDS = 6
 
 
-def axis_label(id: str, stream: Stream) -> str:
+def axis_label(id: str, stream: StreamResult) -> str:
     """What an axis shows, in words, with the field's letters."""
     words, letters = stream.words, curve_titles(stream.words, stream.focus).get(id, id)
     said = {
@@ -40,7 +40,7 @@ def _in_range(value: Array, low: Array, high: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def curve(ax: Axes, stream: Stream, id: str, *, bends: bool = True) -> Axes:
+def curve(ax: Axes, stream: StreamResult, id: str, *, bends: bool = True) -> Axes:
     """Draw the curve of a metric for every learner that has it; a ring and a bar mark where one stops rising.
 
     Where rows are batches or visits, dotted lines mark those with which a concept had been learned.

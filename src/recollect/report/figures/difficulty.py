@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.report.figures.style import colour, marker, whole_ticks
-from recollect.report.results import Stream
+from recollect.report.results import StreamResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ LABELS = {
 }
 
 
-def difficulty(ax: Axes, stream: Stream) -> Axes:
+def difficulty(ax: Axes, stream: StreamResult) -> Axes:
     """Draw what a random classifier scores and forgets, and the two factors that correct for it."""
     tasks = np.arange(1, stream.T + 1)
     for place, (name, label) in enumerate(LABELS.items()):

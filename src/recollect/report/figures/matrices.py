@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.report.figures.style import text, whole_ticks
-from recollect.report.results import Learner, Stream
+from recollect.report.results import LearnerResult, StreamResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Rectangle
 
 
-def matrix(ax: Axes, stream: Stream, learner: Learner, *, written: bool = False) -> Axes:
+def matrix(ax: Axes, stream: StreamResult, learner: LearnerResult, *, written: bool = False) -> Axes:
     """Draw the mean score matrix of a learner: rows are time, columns the task evaluated.
 
     `written` puts the scores into the cells. Where rows are batches or visits, a frame marks the one with which

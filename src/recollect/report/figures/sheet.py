@@ -17,7 +17,7 @@ from recollect.report.figures.difficulty import LABELS, difficulty
 from recollect.report.figures.matrices import matrix
 from recollect.report.figures.split import parts
 from recollect.report.figures.style import PARTS, RC, STYLES, WIDTHS, text
-from recollect.report.results import Learner, Pairs, Stream
+from recollect.report.results import Comparisons, LearnerResult, StreamResult
 from recollect.runs.files import write_atomic
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ MOST_PAIRS = 20
 
 
 def make_figure(
-    name: str, stream: Stream, *, width: str | float = "two", metric: str | None = None, style: str = "serif"
+    name: str, stream: StreamResult, *, width: str | float = "two", metric: str | None = None, style: str = "serif"
 ) -> Figure:
     """Draw a figure of one stream. `width` is "one" or "two" columns of a paper, or inches."""
     if name not in FIGURES:
@@ -84,7 +84,7 @@ def save_figure(figure: Figure, path: Path, style: str = "serif") -> None:
     write_atomic(path, made.getvalue())
 
 
-def _curves(stream: Stream, ids: Sequence[str], inches: float) -> Figure:
+def _curves(stream: StreamResult, ids: Sequence[str], inches: float) -> Figure:
     have = [id for id in ids if any(id in learner.curves for learner in stream.learners)]
     if not have:
         raise NotComputable(f"no learner on {stream.key} has {' or '.join(ids)} over {stream.words.tasks}.")
@@ -103,7 +103,7 @@ def _curves(stream: Stream, ids: Sequence[str], inches: float) -> Figure:
     return figure
 
 
-def _matrices(stream: Stream, inches: float) -> Figure:
+def _matrices(stream: StreamResult, inches: float) -> Figure:
     across = min(len(stream.learners), 4 if inches > 4 else 2)
     figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, _tall(stream))
     # Two digits of 5 points need a fifth of an inch.
@@ -119,14 +119,14 @@ def _matrices(stream: Stream, inches: float) -> Figure:
     return figure
 
 
-def _tall(stream: Stream) -> float:
+def _tall(stream: StreamResult) -> float:
     """The height of a matrix's panel over its width: most are square, those of few rows are not."""
     rows = max(len(stream.rows) or sum(end is not None for end in one.ends) for one in stream.learners)
     return 1.12 if rows * 2 > stream.T else 0.75
 
 
-def _split(stream: Stream, inches: float) -> Figure:
-    split: list[Learner] = [learner for learner in stream.learners if learner.parts is not None]
+def _split(stream: StreamResult, inches: float) -> Figure:
+    split: list[LearnerResult] = [learner for learner in stream.learners if learner.parts is not None]
     if not split:
         why = stream.why_not("split") or "no run has it"
         raise NotComputable(f"the forgetting on {stream.key} cannot be split: {why}.")
@@ -141,7 +141,7 @@ def _split(stream: Stream, inches: float) -> Figure:
     return figure
 
 
-def _difficulty(stream: Stream, inches: float) -> Figure:
+def _difficulty(stream: StreamResult, inches: float) -> Figure:
     if not stream.difficulty and "raa" in stream.problem.not_shown:
         raise NotComputable(f"how hard {stream.key} becomes cannot be drawn: {_why_not_rescaled(stream)}.")
     if not stream.difficulty:
@@ -155,7 +155,7 @@ def _difficulty(stream: Stream, inches: float) -> Figure:
     return figure
 
 
-def left_out(name: str, stream: Stream) -> str | None:
+def left_out(name: str, stream: StreamResult) -> str | None:
     """What a figure of this name cannot show of a stream, and why."""
     rescaled = {"aa-raa": "raa.michel2023", "af-raf": "raf.michel2023"}.get(name)
     if rescaled is None or any(rescaled in learner.curves for learner in stream.learners):
@@ -163,11 +163,11 @@ def left_out(name: str, stream: Stream) -> str | None:
     return f"{rescaled} is not drawn: {_why_not_rescaled(stream)}"
 
 
-def _why_not_rescaled(stream: Stream) -> str:
+def _why_not_rescaled(stream: StreamResult) -> str:
     return stream.why_not("raa") or stream.why_not("raf") or "no learner has a value"
 
 
-def _compare(stream: Stream, metric: str, inches: float) -> Figure:
+def _compare(stream: StreamResult, metric: str, inches: float) -> Figure:
     table = next((one for one in stream.comparisons if one.id == metric), None)
     if table is None:
         have = ", ".join(one.id for one in stream.comparisons) or "nothing"
@@ -181,7 +181,7 @@ def _compare(stream: Stream, metric: str, inches: float) -> Figure:
     return figure
 
 
-def _fitting(table: Pairs) -> Pairs:
+def _fitting(table: Comparisons) -> Comparisons:
     """The pairs that a figure has room for: all of few, else those of the best learner, the nearest first."""
     if len(table.pairs) <= MOST_PAIRS or table.lead is None:
         return replace(table, pairs=table.pairs[:MOST_PAIRS])

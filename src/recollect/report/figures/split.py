@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from recollect.report.figures.style import PARTS, text, whole_ticks
-from recollect.report.results import Learner, Stream
+from recollect.report.results import LearnerResult, StreamResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def parts(ax: Axes, stream: Stream, learner: Learner, over: Literal["time", "task"] = "time") -> Axes:
+def parts(ax: Axes, stream: StreamResult, learner: LearnerResult, over: Literal["time", "task"] = "time") -> Axes:
     """Draw the parts of forgetting; over time as the mean of earlier tasks, or per task at the end."""
     if learner.parts is None:
         return ax

@@ -14,7 +14,7 @@ import numpy as np
 from recollect.errors import MissingExtra
 from recollect.report.page.formulas import mathml
 from recollect.report.page.pack import to_script
-from recollect.report.results import Column, Contents, Learner, Pairs, Stream
+from recollect.report.results import Column, Comparisons, Contents, LearnerResult, StreamResult
 from recollect.report.sentences import answers
 from recollect.report.words import Name, curve_titles, typeset, with_article
 from recollect.stats import Estimate
@@ -51,10 +51,10 @@ def build_page(contents: Contents) -> str:
 def _lines(contents: Contents) -> dict[str, list[str]]:
     """What does not apply, what is missing and what to know: a line each, of all streams that it is true of."""
 
-    def refusals(stream: Stream) -> list[str]:
+    def refusals(stream: StreamResult) -> list[str]:
         return [f"{one.what}: {one.why}" for one in stream.refusals]
 
-    def left_out(stream: Stream) -> list[str]:
+    def left_out(stream: StreamResult) -> list[str]:
         return [f"{one.what}: {one.why}" for one in stream.left_out if one.part != "split"]
 
     general = [f"{one.what}: {one.why}" for one in contents.refusals]
@@ -66,7 +66,7 @@ def _lines(contents: Contents) -> dict[str, list[str]]:
     }
 
 
-def _of_streams(contents: Contents, lines: Callable[[Stream], list[str]]) -> list[str]:
+def _of_streams(contents: Contents, lines: Callable[[StreamResult], list[str]]) -> list[str]:
     found: dict[str, list[str]] = {}
     for stream in contents.streams:
         for line in lines(stream):
@@ -139,13 +139,13 @@ def _for_script(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _chance(stream: Stream) -> float | None:
+def _chance(stream: StreamResult) -> float | None:
     """What guessing scores at the end, where the headline is what is then."""
     known = stream.difficulty.get("aa")
     return float(known[-1]) if known is not None and stream.focus.headline == "acc.average" else None
 
 
-def _forest(table: Pairs) -> dict[str, Any]:
+def _forest(table: Comparisons) -> dict[str, Any]:
     """What is drawn of the pairs."""
     pairs = [
         {
@@ -160,25 +160,25 @@ def _forest(table: Pairs) -> dict[str, Any]:
     return {"id": table.id, "better": table.better, "pairs": pairs}
 
 
-def _ranked(stream: Stream) -> list[tuple[int, Learner]]:
+def _ranked(stream: StreamResult) -> list[tuple[int, LearnerResult]]:
     """The learners with their places, the best first."""
     return [(stream.labels[one.label], one) for one in stream.ranked]
 
 
-def _marks(stream: Stream) -> set[tuple[str, str]]:
+def _marks(stream: StreamResult) -> set[tuple[str, str]]:
     """The (metric, learner) that is ahead of every other contestant."""
     # A part of forgetting is no contest: less of one may be more of another.
     leads = [(table.id, table.lead) for table in stream.comparisons if not table.id.startswith("split.")]
     return {(id, lead.best) for id, lead in leads if lead is not None and lead.is_confirmed}
 
 
-def _sorted_by(stream: Stream, column: Column) -> str:
+def _sorted_by(stream: StreamResult, column: Column) -> str:
     if column.id != stream.focus.headline:
         return "none"
     return "descending" if stream.higher_is_better else "ascending"
 
 
-def _footnotes(stream: Stream) -> list[str]:
+def _footnotes(stream: StreamResult) -> list[str]:
     """What to know of columns that stand side by side."""
     made = []
     for rescaled, plain in (("raa.michel2023", "acc.average"), ("raf.michel2023", "forgetting.chaudhry2018")):
@@ -290,7 +290,7 @@ def _ticked(text: str) -> str:
     )
 
 
-def _stream_title(stream: Stream) -> str:
+def _stream_title(stream: StreamResult) -> str:
     what = [f"{stream.T} {stream.words.tasks if stream.T > 1 else stream.words.task}"]
     if stream.rows:
         what.append(f"{len(stream.rows)} {stream.words.rows}")

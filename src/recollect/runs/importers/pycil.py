@@ -15,7 +15,7 @@ from pathlib import Path
 
 from recollect.runs.importers.build import Score, check_size, make_run, whole
 from recollect.runs.importers.files import cannot_read, in_words, mentions, read_text
-from recollect.runs.importers.pycil_log import NAME, Entry, Pass, passes
+from recollect.runs.importers.pycil_log import NAME, LogEntry, Pass, passes
 from recollect.runs.importers.reconcile import WARNING, Claim, reconciled
 from recollect.runs.run import ACCURACY, Row, Run, Task
 
@@ -108,7 +108,7 @@ def _how_much(done: int, planned: int, longest: int) -> str | None:
     return None
 
 
-def _groups_as_tasks(path: Path, entries: Sequence[Entry]) -> Bounds:
+def _groups_as_tasks(path: Path, entries: Sequence[LogEntry]) -> Bounds:
     """The tasks of a log without settings: its groups, where each row has one more than the last."""
     last = list(entries[-1].groups)
     counts = [len(entry.groups) for entry in entries]
@@ -125,7 +125,7 @@ def _groups_as_tasks(path: Path, entries: Sequence[Entry]) -> Bounds:
     return [(low, high + 1) for low, high in last]
 
 
-def _cell(entry: Entry, bounds: Bounds, i: int, j: int, deviation: float | None) -> Score:
+def _cell(entry: LogEntry, bounds: Bounds, i: int, j: int, deviation: float | None) -> Score:
     parts = _parts(entry, bounds[j])
     if len(parts) == 1:
         return parts[0]
@@ -137,14 +137,14 @@ def _cell(entry: Entry, bounds: Bounds, i: int, j: int, deviation: float | None)
     return entry.old if (i, j) == (1, 0) else None
 
 
-def _parts(entry: Entry, task: tuple[int, int]) -> list[Score]:
+def _parts(entry: LogEntry, task: tuple[int, int]) -> list[Score]:
     """The scores of the groups that make up a task exactly; none if they do not."""
     inside = [(low, high) for low, high in entry.groups if task[0] <= low and high < task[1]]
     width = sum(high - low + 1 for low, high in inside)
     return [entry.groups[group] for group in inside] if width == task[1] - task[0] else []
 
 
-def _deviation(entries: Sequence[Entry], bounds: Bounds) -> float | None:
+def _deviation(entries: Sequence[LogEntry], bounds: Bounds) -> float | None:
     """The largest difference between `total` and the mean of the groups; None if it is more than rounding."""
     largest = 0.0
     for i, entry in enumerate(entries):
@@ -156,11 +156,11 @@ def _deviation(entries: Sequence[Entry], bounds: Bounds) -> float | None:
     return largest if largest <= _ROUNDING else None
 
 
-def _all_single(entries: Sequence[Entry], bounds: Bounds) -> bool:
+def _all_single(entries: Sequence[LogEntry], bounds: Bounds) -> bool:
     return all(len(_parts(entry, bounds[j])) == 1 for i, entry in enumerate(entries) for j in range(i + 1))
 
 
-def _how_tasks_are_known(entries: Sequence[Entry], bounds: Bounds, deviation: float | None) -> str:
+def _how_tasks_are_known(entries: Sequence[LogEntry], bounds: Bounds, deviation: float | None) -> str:
     if _all_single(entries, bounds):
         return "each group of classes is one task: after task i the log holds i + 1 of them"
     if deviation is not None and all(_parts(entries[-1], task) for task in bounds[: len(entries)]):

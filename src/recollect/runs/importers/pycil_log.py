@@ -28,7 +28,7 @@ Groups = dict[tuple[int, int], Score]
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """What is printed after a task: pooled scores over all seen classes, the older and the new ones; class groups."""
 
     total: Score
@@ -44,7 +44,7 @@ class Pass:
     settings: dict[str, str] = field(default_factory=dict)
     learned: list[tuple[int, int]] = field(default_factory=list)
     classes: int | None = None
-    entries: dict[str, list[Entry]] = field(default_factory=lambda: {"CNN": [], "NME": []})
+    entries: dict[str, list[LogEntry]] = field(default_factory=lambda: {"CNN": [], "NME": []})
     printed: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @property
@@ -103,7 +103,7 @@ def _take(path: Path, line: str, found: list[Pass]) -> None:
         found[-1].settings[setting["key"]] = setting["value"]
 
 
-def _entry(path: Path, text: str) -> Entry:
+def _entry(path: Path, text: str) -> LogEntry:
     try:
         printed = parse(text)
     except NotALiteral as error:
@@ -115,7 +115,7 @@ def _entry(path: Path, text: str) -> Entry:
     if not groups and "total" not in values:
         raise cannot_read(path, NAME, f"'{in_words(text)}' has no class groups like '00-09'.")
     # By number, not as strings: '100-109' comes after '20-29'.
-    return Entry(values.get("total"), values.get("old"), values.get("new"), dict(sorted(groups.items())))
+    return LogEntry(values.get("total"), values.get("old"), values.get("new"), dict(sorted(groups.items())))
 
 
 def _scores(path: Path, printed: Mapping[object, object]) -> Iterator[tuple[str, Score]]:

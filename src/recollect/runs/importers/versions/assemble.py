@@ -10,7 +10,7 @@ from pathlib import Path
 from recollect.errors import UsageError
 from recollect.runs.arrange import Choices, arrange
 from recollect.runs.importers.build import make_run
-from recollect.runs.importers.versions.columns import Column, chosen, refuse_other_conditions, tasks_of
+from recollect.runs.importers.versions.columns import ScoreColumn, chosen, refuse_other_conditions, tasks_of
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, name_of
 from recollect.runs.importers.versions.ordering import families, merged, ordered
 from recollect.runs.importers.versions.tables import VersionItems
@@ -63,7 +63,7 @@ def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choi
             " Evaluate them alike, leave tasks out (--without TASK), or say --different-conditions to compare them"
             " all the same."
         )
-    kinds: dict[tuple[str, str, bool], list[Column]] = {}
+    kinds: dict[tuple[str, str, bool], list[ScoreColumn]] = {}
     for column in columns:
         kinds.setdefault(column.like, []).append(column)
     notes += [
@@ -87,7 +87,7 @@ def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choi
 
 def _run(
     named: tuple[Sequence[Evaluation], Sequence[str], str],
-    columns: Sequence[Column],
+    columns: Sequence[ScoreColumn],
     root: Path,
     tool: str,
     choices: Choices,
@@ -117,7 +117,7 @@ def _run(
     return replace(made, problem="releases" if all(held) else "versions") if any(held) else made
 
 
-def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], metric: str) -> Row:
+def _row(place: int, one: Evaluation, label: str, columns: Sequence[ScoreColumn], metric: str) -> Row:
     cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
     errors = tuple(_error(cell, column) for cell, column in zip(cells, columns, strict=True))
     counts = tuple(None if cell is None else cell.n for cell in cells)
@@ -132,7 +132,7 @@ def _row(place: int, one: Evaluation, label: str, columns: Sequence[Column], met
     )
 
 
-def _error(cell: Measured | None, column: Column) -> float | None:
+def _error(cell: Measured | None, column: ScoreColumn) -> float | None:
     """The standard error of a score: as told, or of a share of so many items."""
     if cell is None or cell.stderr is not None or cell.n is None or not is_share(column.metric):
         return None if cell is None else cell.stderr
@@ -146,12 +146,12 @@ def _items(rows: Sequence[Row], column: int) -> int | None:
     return told.pop() if len(told) == 1 else None
 
 
-def _metric(columns: Sequence[Column]) -> str:
+def _metric(columns: Sequence[ScoreColumn]) -> str:
     names = {name_of(column.metric) for column in columns}
     return names.pop() if len(names) == 1 else "accuracy"
 
 
-def _about_metrics(columns: Sequence[Column]) -> list[str]:
+def _about_metrics(columns: Sequence[ScoreColumn]) -> list[str]:
     """Which scores are averaged together, where they have several names, and the filters of the answers."""
     names: dict[str, list[str]] = {}
     for column in columns:
@@ -173,7 +173,7 @@ def _learner(names: Sequence[str], root: Path) -> str:
     return name or root.absolute().name or "model"
 
 
-def _trained_by(kept: Sequence[tuple[Evaluation, str]], columns: Sequence[Column]) -> dict[str, int]:
+def _trained_by(kept: Sequence[tuple[Evaluation, str]], columns: Sequence[ScoreColumn]) -> dict[str, int]:
     """After which version each task was trained, where the names of versions say it: the first that names it."""
     places: dict[str, int] = {}
     words = [in_one_form(label) for _, label in kept]

@@ -21,7 +21,7 @@ from recollect.runs.version_names import listed
 
 
 @dataclass(frozen=True)
-class Column:
+class ScoreColumn:
     """One task under one of its scores."""
 
     task: str
@@ -82,7 +82,7 @@ def _below(group: str, inside: Mapping[str, set[str]]) -> set[str]:
 
 def chosen(
     found: Sequence[Evaluation], tasks: Sequence[str], target: str | None, lower: bool = False
-) -> tuple[list[Column], list[str]]:
+) -> tuple[list[ScoreColumn], list[str]]:
     """The score of each task, and what was left out because its direction is not known."""
     columns, unknown, without = [], [], []
     with_ways = [one for one in found if one.higher]
@@ -101,7 +101,7 @@ def chosen(
         if picked:
             metric, way = picked[0]
             unit = next((one.units[metric] for one in with_task if metric in one.units), unit_of(metric))
-            columns.append(Column(task, metric, unit, way))
+            columns.append(ScoreColumn(task, metric, unit, way))
         elif target is not None:
             without.append(task)
         else:
@@ -145,7 +145,7 @@ def _nothing(
 
 
 def refuse_other_conditions(
-    found: Sequence[Evaluation], labels: Sequence[str], columns: Sequence[Column]
+    found: Sequence[Evaluation], labels: Sequence[str], columns: Sequence[ScoreColumn]
 ) -> str | None:
     """A paragraph that says where versions were evaluated under other conditions, or None if all agree."""
     different: list[tuple[Evaluation, str]] = []

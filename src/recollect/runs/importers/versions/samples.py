@@ -17,7 +17,7 @@ from typing import Any
 from recollect.runs.importers.files import cannot_read, in_words
 from recollect.runs.importers.versions.evaluation import Evaluation, listing, mapping, name_of
 from recollect.runs.importers.versions.zipped import member
-from recollect.runs.item_answers import Answer
+from recollect.runs.item_answers import ItemAnswer
 
 _DATE = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 _SAMPLES = re.compile(rf"samples_(.+)_({_DATE})\.jsonl")
@@ -25,15 +25,15 @@ _RESULTS = re.compile(rf".+_({_DATE})\.json")
 
 
 @dataclass
-class Marks:
+class ItemMarks:
     """The marks of one version on one task: 1 or 0 by item, and a way to show an item."""
 
     by_item: dict[str, int] = field(default_factory=dict)
-    show: Callable[[str], Answer] = lambda key: Answer()
+    show: Callable[[str], ItemAnswer] = lambda key: ItemAnswer()
     unmarked: int = 0
 
 
-def marks_of(one: Evaluation, task: str, metric: str) -> Marks | None:
+def marks_of(one: Evaluation, task: str, metric: str) -> ItemMarks | None:
     """The marks that lie beside an evaluation, for one task and one of its scores; None where there are none."""
     path = one.files.get(task, one.path)
     if path.suffix == ".eval" or (path.suffix == ".json" and _is_inspect(path)):
@@ -54,18 +54,18 @@ def _leaves(one: Evaluation, task: str) -> list[str]:
     return leaves
 
 
-def _joined(found: Sequence[Marks]) -> Marks:
+def _joined(found: Sequence[ItemMarks]) -> ItemMarks:
     if len(found) == 1:
         return found[0]
     owner = {key: marks for marks in found for key in marks.by_item}
-    return Marks(
+    return ItemMarks(
         {key: mark for marks in found for key, mark in marks.by_item.items()},
         lambda key: owner[key].show(key),
         sum(marks.unmarked for marks in found),
     )
 
 
-def _of_lmeval(results: Path, task: str, metric: str) -> Marks | None:
+def _of_lmeval(results: Path, task: str, metric: str) -> ItemMarks | None:
     """The file of the same date; where that is not there, the last one of the task in the folder."""
     own = _RESULTS.fullmatch(results.name)
     files = {
@@ -77,7 +77,7 @@ def _of_lmeval(results: Path, task: str, metric: str) -> Marks | None:
         return None
     file = files[own[1]] if own and own[1] in files else files[max(files)]
     name, wanted = name_of(metric), metric.partition(",")[2]
-    marks, places = Marks(), dict[str, int]()
+    marks, places = ItemMarks(), dict[str, int]()
     seen: Counter[str] = Counter()
     for at, sample in _lines(file):
         if wanted and sample.get("filter", wanted) != wanted:
@@ -90,7 +90,7 @@ def _of_lmeval(results: Path, task: str, metric: str) -> Marks | None:
             marks.unmarked += 1
         else:
             marks.by_item[key], places[key] = mark, at
-    marks.show = lambda key: _shown_lmeval(file, places[key]) if key in places else Answer()
+    marks.show = lambda key: _shown_lmeval(file, places[key]) if key in places else ItemAnswer()
     return marks
 
 
@@ -118,7 +118,7 @@ def _mark(value: Any) -> int | None:
     return int(value) if isinstance(value, bool | int | float) and value in (0, 1) else None
 
 
-def _shown_lmeval(file: Path, at: int) -> Answer:
+def _shown_lmeval(file: Path, at: int) -> ItemAnswer:
     with file.open("rb") as lines:
         lines.seek(at)
         sample = mapping(json.loads(lines.readline()))
@@ -126,7 +126,7 @@ def _shown_lmeval(file: Path, at: int) -> Answer:
     first = next(iter(arguments.values()), None)
     asked = mapping(first).get("arg_0") if isinstance(first, dict) else None
     answers = listing(sample.get("filtered_resps")) or listing(sample.get("resps"))
-    return Answer(
+    return ItemAnswer(
         asked=_text(asked if asked is not None else sample.get("doc")),
         target=_text(sample.get("target")),
         answered=_text(answers[0] if len(answers) == 1 else answers),
@@ -145,7 +145,7 @@ def _is_inspect(path: Path) -> bool:
         return b'"eval"' in file.read(2**14)
 
 
-def _of_inspect(path: Path, metric: str) -> Marks | None:
+def _of_inspect(path: Path, metric: str) -> ItemMarks | None:
     if path.suffix == ".eval":
         data = member(path, "summaries.json", "inspect")
         samples = [] if data is None else listing(json.loads(data))
@@ -154,7 +154,7 @@ def _of_inspect(path: Path, metric: str) -> Marks | None:
     if not samples:
         return None
     scorer = metric.split("/")[0] if "/" in metric else None
-    marks, shown = Marks(), dict[str, Mapping[str, Any]]()
+    marks, shown = ItemMarks(), dict[str, Mapping[str, Any]]()
     for sample in map(mapping, samples):
         scores = mapping(sample.get("scores"))
         own = scorer if scorer in scores else next(iter(scores), None)
@@ -165,5 +165,7 @@ def _of_inspect(path: Path, metric: str) -> Marks | None:
             continue
         key = f"{sample.get('id')}/{sample.get('epoch', 1)}"
         marks.by_item[key], shown[key] = mark, {**sample, "answer": score.get("answer")}
-    marks.show = lambda key: Answer(*(_text(shown.get(key, {}).get(name)) for name in ("input", "target", "answer")))
+    marks.show = lambda key: ItemAnswer(
+        *(_text(shown.get(key, {}).get(name)) for name in ("input", "target", "answer"))
+    )
     return marks

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from recollect.errors import UsageError
 from recollect.runs.importers.versions.evaluation import Evaluation
-from recollect.runs.importers.versions.samples import Marks, marks_of
-from recollect.runs.item_answers import Answer, ItemTable, table_of
+from recollect.runs.importers.versions.samples import ItemMarks, marks_of
+from recollect.runs.item_answers import ItemAnswer, ItemTable, table_of
 from recollect.runs.run import Row
 
 
@@ -16,7 +16,7 @@ class VersionItems:
 
     def __init__(self, versions: Mapping[str, Evaluation], metrics: Mapping[str, str], unit: str) -> None:
         self._versions, self._metrics, self._unit = versions, metrics, unit
-        self._read: dict[tuple[str, str], Marks | None] = {}
+        self._read: dict[tuple[str, str], ItemMarks | None] = {}
 
     def tables(self, tasks: Sequence[str], rows: Sequence[Row]) -> list[ItemTable]:
         """A table for each task that has items in one of the rows."""
@@ -25,10 +25,10 @@ class VersionItems:
         for task in (task for task in tasks if task in self._metrics):
             marks = [self._marks(name, task) for name in names]
             if any(of is not None and of.by_item for of in marks):
-                found.append(_table(task, names, [of or Marks() for of in marks]))
+                found.append(_table(task, names, [of or ItemMarks() for of in marks]))
         return found
 
-    def _marks(self, name: str, task: str) -> Marks | None:
+    def _marks(self, name: str, task: str) -> ItemMarks | None:
         key = (name, task)
         if key not in self._read:
             one = self._versions.get(name)
@@ -39,16 +39,16 @@ class VersionItems:
         return self._read[key]
 
 
-def _table(task: str, names: Sequence[str], marks: Sequence[Marks]) -> ItemTable:
+def _table(task: str, names: Sequence[str], marks: Sequence[ItemMarks]) -> ItemTable:
     table = table_of(task, names, [of.by_item for of in marks])
 
-    def show(row: int, item: int) -> Answer:
+    def show(row: int, item: int) -> ItemAnswer:
         return marks[row].show(table.keys[item])
 
     return ItemTable(table.task, table.versions, table.keys, table.right, show)
 
 
-def _refuse_contradiction(one: Evaluation, marks: Marks, name: str, task: str, metric: str, unit: str) -> None:
+def _refuse_contradiction(one: Evaluation, marks: ItemMarks, name: str, task: str, metric: str, unit: str) -> None:
     """Items and the score that they should give must belong together; a group's score may weigh its tasks."""
     cell = one.scores.get(task, {}).get(metric)
     if not marks.by_item or marks.unmarked or cell is None or one.groups.get(task):
