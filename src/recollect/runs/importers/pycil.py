@@ -87,7 +87,7 @@ def _run(path: Path, one: Pass, classifier: str, longest: int, part: int | None)
     return reconciled(run, _claims(one, classifier, _all_single(entries, bounds)), places=4)
 
 
-def _newest(entries: Sequence[Entry], bounds: Bounds) -> str | None:
+def _newest(entries: Sequence[LogEntry], bounds: Bounds) -> str | None:
     """A warning, if the score of the newest task that a row prints (new) is not that of its groups of classes."""
     for i, entry in enumerate(entries):
         known = [part for part in _parts(entry, bounds[i]) if part is not None]
