@@ -20,6 +20,7 @@ from recollect.problems.base import Flags, Represents
 __all__ = [
     "Configured",
     "Flags",
+    "LearnsUnits",
     "Noted",
     "Represents",
     "Sees",
@@ -63,6 +64,15 @@ class Signals(Protocol):
     @property
     def signals(self) -> tuple[int, ...]:
         """The samples presented at each time that it said so."""
+
+
+@runtime_checkable
+class LearnsUnits(Protocol):
+    """Learns from a whole unit at once, not from its batches."""
+
+    @property
+    def learns_at_ends(self) -> bool:
+        """Whether nothing is learned before a task ends."""
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import RESUMES, UNSAVED, Noted, Signals, check_learner
+from recollect.learners.abilities import RESUMES, UNSAVED, LearnsUnits, Noted, Signals, check_learner
 from recollect.learners.keeping import holds_program
 from recollect.learners.registry import role_of
 from recollect.problems.given import Function, Given
@@ -124,7 +124,14 @@ def iter_run(
             kept["probe_samples"] = probes.kept
         if len(meter.laps) == len(saved.rows):  # not of a run that an earlier version began
             saved.update(row_costs=tuple(meter.laps))
-        saved.finish(timings=seconds, cost={**peaks, **kept}, notes=learner.notes if isinstance(learner, Noted) else ())
+        saved.finish(timings=seconds, cost={**peaks, **kept}, notes=_notes(learner, plan))
+
+
+def _notes(learner: Learner, plan: Plan) -> tuple[str, ...]:
+    """What the learner has to say, and that rows inside tasks repeat those before where it learns at their ends."""
+    repeated = plan.every is not None and isinstance(learner, LearnsUnits) and learner.learns_at_ends
+    said = "units fit only at concept ends: rows inside a concept (`every`) repeat the row before"
+    return (*(learner.notes if isinstance(learner, Noted) else ()), *((said,) if repeated else ()))
 
 
 def _save(saved: RunFolder, row: Row, place: Place, learner: Learner, tracker: Tracker | None, meter: Meter) -> Row:

@@ -169,7 +169,8 @@ class Stream:
         """
         places: dict[int, int] = {}
         for section, visit in enumerate(self._visits):
-            last = (int(self._first_sample[section + 1]) - 1) // self.batch
+            end = int(self._first_sample[section + 1])
+            last = (end - 1) // self.batch if self.continuous else int(self._first_batch[section + 1]) - 1
             places.setdefault(visit.task, last if self.sections_are_batches else section)
         return tuple(places[k] for k in range(len(self.tasks)))
 
@@ -202,13 +203,14 @@ class Stream:
                     index = order[low : low + size]
                     inputs = self._take(self.data.train, index)
                     seen = low + len(index)
+                    is_last = p == self.passes - 1 and seen == length
                     yield Batch(
                         x=inputs if transform is None else transform(inputs),
                         y=y[index],
                         task=visit.task if self.gives_task else None,
                         number=number,
                         repeat=p > 0,
-                        ends=section if p == self.passes - 1 and seen == length else None,
+                        ends=number if self.sections_are_batches else section if is_last else None,
                         samples_seen=int(before) + p * length + seen,
                         index=index,
                     )

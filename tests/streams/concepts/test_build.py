@@ -234,3 +234,39 @@ class TestFingerprints:
 
     def test_how_it_is_fed_does_not(self):
         assert len({make(**o).fingerprint for o in ({}, {"batch": 2}, {"shuffle": True}, {"class_order_seed": 3})}) == 1
+
+
+def test_batches_that_end_with_concepts_are_pyclads_and_another_stream():
+    parts = [
+        (name, [[float(k)] for k in range(n)], [[0.0], [9.0]], [0, 1]) for name, n in (("a", 5), ("b", 4), ("c", 7))
+    ]
+
+    def stream(**more):
+        return stream_from_concepts(parts, scenario="concept-agnostic", batch=3, visits=[0, 1, 0, 2], **more)
+
+    cut, anywhere = stream(cut="visits"), stream()
+    sizes = [len(batch.x) for batch in cut.batches(seed=0)]
+    assert sizes == [3, 3, 1, 2, 3, 3, 1]  # a's five rows come in visits of three and two
+    assert [batch.ends for batch in cut.batches(seed=0)] == list(range(7))
+    assert (cut.n_sections, cut.learned_at) == (7, (0, 2, 6))
+    assert [len(batch.x) for batch in anywhere.batches(seed=0)] == [3, 3, 3, 3, 3, 1]
+    assert [batch.number for batch in cut.batches(seed=0, start=4)] == [4, 5, 6]
+    assert cut.fingerprint != anywhere.fingerprint
+    assert stream(cut="anywhere").fingerprint == anywhere.fingerprint
+    with pytest.raises(UsageError, match="cut says where"):
+        stream_from_concepts(parts, cut="visits")
+
+
+def test_rows_inside_a_visit_say_that_they_repeat(tmp_path):
+    from recollect.learners import Setting, make_learner
+    from recollect.protocol import run_protocol
+    from recollect.runs.run import Plan
+    from recollect.runs.seeds import derive
+
+    rng = np.random.default_rng(0)
+    parts = [(name, rng.normal(size=(40, 2)), rng.normal(size=(9, 2)), [0] * 6 + [1] * 3) for name in "ab"]
+    stream = stream_from_concepts(parts, batch=10)
+    for every, said in ((10, True), (None, False)):
+        learner = make_learner("naive", {"detector": "EllipticEnvelope"}, Setting.of(stream), derive(0))
+        run = run_protocol(learner, stream, tmp_path / str(every), name="naive", plan=Plan(every=every))
+        assert any("units fit only at concept ends" in note for note in run.notes) == said

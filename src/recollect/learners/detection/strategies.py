@@ -38,6 +38,11 @@ class Strategy(Keeping):
         self._collected: list[Array] = []
         self._concept: int | None = None
 
+    @property
+    def learns_at_ends(self) -> bool:
+        """Whether a unit is a visit, which is learned when it is over."""
+        return self.setting.gives_boundaries
+
     def _new_detector(self) -> Detector:
         chosen = self.options
         return make_detector(chosen.spec, self.setting.n_features, self._seeds, chosen.share, self._device)

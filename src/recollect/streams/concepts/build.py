@@ -76,7 +76,7 @@ def build(concepts: Concepts, spec: ConceptSpec) -> Stream:
         batch=batch,
         gives_task=scenario.gives_task,
         gives_boundaries=not scenario.by_batches,
-        continuous=scenario.by_batches,
+        continuous=scenario.by_batches and spec.cut == "anywhere",
         shuffle=spec.shuffle,
         variant=_variant(concepts, spec, order, rows, visits, batch),
         scale=Scale.of(concepts.x_train[visits[0].train]) if spec.standardize else None,
@@ -209,7 +209,7 @@ def _variant(
     if len(visits) > len(order):
         said.append("visits " + " ".join(str(visit.task) for visit in visits))
     if SCENARIOS[spec.scenario].by_batches:  # where batches are the rows, another size is another matrix
-        said.append(f"batch {batch}")
+        said.append(f"batch {batch}" + (", cut at visits" if spec.cut == "visits" else ""))
     if spec.standardize:
         said.append("standardized")
     return "; ".join(said)

@@ -15,6 +15,7 @@ from recollect.streams.order import checked_seed
 from recollect.streams.spec import at_least_one, plain
 
 OF_CONCEPTS = ("concept-aware", "concept-incremental", "concept-agnostic")
+CUTS = ("anywhere", "visits")
 ORDERS = ("natural", "random", "similarity")
 CONCEPTS = ("clusters", "families", "column", "folders", "files")
 ANOMALIES = ("spread", "nearest", "closest", "shuffled", "random")
@@ -30,6 +31,9 @@ class ConceptSpec:
     scenario : concept-aware (the concept is given in training and in testing), concept-incremental
         (boundaries only) or concept-agnostic (neither; batches may hold parts of several concepts).
     batch : rows in a batch; None is a whole visit. A concept-agnostic stream needs a number.
+    cut : where the batches of a concept-agnostic stream end: "anywhere" (all of one size, a batch may hold the end of
+        one concept and the beginning of the next), or "visits" (at the end of each visit too, as pyCLAD cuts them, so
+        that the last batch of a visit may be short).
     order : "natural" (the source's own), "random", "similarity" (from the first concept on, always the one
         whose training mean is nearest), or a list of concept names; concepts left out of it are not used.
     class_order_seed : the seed of a random order.
@@ -50,6 +54,7 @@ number, such as 256.
 
     scenario: str = option("concept-incremental", choices=OF_CONCEPTS)
     batch: int | None = option(None, kind="int", low=1)
+    cut: str = option("anywhere", choices=CUTS)
     order: str | tuple[int | str, ...] = "natural"
     class_order_seed: int = 0
     visits: int | tuple[int | str, ...] = 1
@@ -62,6 +67,11 @@ number, such as 256.
         if self.batch is None and SCENARIOS[self.scenario].by_batches:
             raise UsageError(
                 "A concept-agnostic stream comes in batches of a fixed size; give batch, a whole number, such as 256."
+            )
+        if self.cut != "anywhere" and not SCENARIOS[self.scenario].by_batches:
+            raise UsageError(
+                f"cut says where the batches of a concept-agnostic stream end; this one is {self.scenario}, where they"
+                " end with each visit."
             )
         if isinstance(self.order, str) and self.order not in ORDERS:
             refuse("order", f"one of {', '.join(ORDERS)}, or a list of concept names", self.order, ORDERS)
