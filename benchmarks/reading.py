@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy
 
 from recollect.runs import Plan, Row, Run, Task, derive, load
-from recollect.runs.codec import header_to_json, row_to_json
+from recollect.runs.store import sealed_header, sealed_rows
 
 RUNS = 1_000
 REPEATS = 9
@@ -79,8 +79,9 @@ def write(run: Run, folder: Path) -> tuple[str, str]:
     """The two files of a run folder, without the waits for the disk that `save` makes."""
     folder.mkdir()
     header, rows = folder / "run.json", folder / "rows.jsonl"
-    header.write_text(json.dumps(header_to_json(run), indent=1))
-    rows.write_text("".join(json.dumps(row_to_json(r), separators=(",", ":")) + "\n" for r in run.rows))
+    lines, seal = sealed_rows(run.rows)
+    rows.write_bytes(lines)
+    header.write_bytes(sealed_header(run, seal))
     return os.fspath(header), os.fspath(rows)
 
 

@@ -189,7 +189,8 @@ def _just_before(s: Sweep, baseline: Array) -> tuple[Array, Array]:
     gains, terms = np.zeros((s.P, s.N)), np.zeros(s.P)
     for r in range(1, s.P):
         tasks = s.plan.just_learned(r)
-        gains[r] = (s.R[r - 1, tasks] - baseline[tasks]).sum(0)
+        for task in tasks:
+            gains[r] += s.R[r - 1, task] - baseline[task]
         terms[r] = len(tasks)
     return running_sum(gains), counts_or_nan(np.cumsum(terms))
 

@@ -73,7 +73,17 @@ class RowPlan:
         together = new[self.own[new] == r]
         return together if len(together) == len(new) else new[:1]
 
-    def tasks_with(self, which: Which) -> list[Tasks]:
+    @cached_property
+    def before(self) -> list[Tasks]:
+        """For each row the tasks that have an own row before it."""
+        return self._tasks_with(np.less)
+
+    @cached_property
+    def upto(self) -> list[Tasks]:
+        """For each row the tasks that have an own row before it, or have this one."""
+        return self._tasks_with(np.less_equal)
+
+    def _tasks_with(self, which: Which) -> list[Tasks]:
         """For each row the tasks with an own row for which `which` holds: a slice where they are the first ones."""
         made: list[Tasks] = []
         for r in range(len(self.ends)):
@@ -82,9 +92,14 @@ class RowPlan:
             made.append(slice(0, len(tasks)) if is_prefix else tasks)
         return made
 
-    def count(self, which: Which, r: int) -> int:
-        """How many tasks have an own row for which `which` holds at row r."""
-        return int(((self.own >= 0) & which(self.own, r)).sum())
+
+def how_many(tasks: Tasks) -> int:
+    """How many tasks these are.
+
+    >>> how_many(slice(0, 3)), how_many(np.array([0, 4]))
+    (3, 2)
+    """
+    return int(tasks.stop) if isinstance(tasks, slice) else len(tasks)
 
 
 def learned_by(learned_at: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -17,6 +16,7 @@ from recollect.metrics import registry
 from recollect.metrics.cells import Cells
 from recollect.metrics.missing import missing_cells
 from recollect.metrics.registry import Metric, spread
+from recollect.metrics.rows import how_many
 from recollect.metrics.sweep import Sweep, Undefined
 
 
@@ -56,12 +56,11 @@ class Outcome:
     notes: tuple[str, ...]
     unevaluated: tuple[bool, ...] = ()
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    reason: str | None = None
     id: str = field(init=False)
-    reason: str | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", self.metric.card.id)
-        object.__setattr__(self, "reason", next((r for r in self.reasons if r), None))
 
 
 @overload
@@ -117,24 +116,28 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
     except NotComputable as cannot:
         rows = np.full((sweep.P, sweep.N), np.nan)
         reason, missing = str(cannot), not isinstance(cannot, Undefined)
-    reasons: list[str | None] = [None] * sweep.N
-    unevaluated = [False] * sweep.N
+    reasons: tuple[str | None, ...] = (reason,) * sweep.N
+    unevaluated = (False,) * sweep.N
     undefined = np.flatnonzero(np.isnan(rows[-1]))
-    lacking = missing_cells(metric.card, sweep, sweep.P - 1, undefined) if undefined.size and not reason else ()
-    for run, cells in zip_longest(undefined, lacking):
-        reasons[run] = reason or (f"reads {cells}, not evaluated" if cells else metric.card.undefined)
-        unevaluated[run] = bool(cells)
-        missing |= unevaluated[run]
+    if undefined.size and reason is None:
+        lacking = dict(zip(undefined.tolist(), missing_cells(metric.card, sweep, sweep.P - 1, undefined), strict=True))
+        said = {
+            run: f"reads {cells}, not evaluated" if cells else metric.card.undefined for run, cells in lacking.items()
+        }
+        reasons = tuple(map(said.get, range(sweep.N)))
+        unevaluated = tuple(bool(lacking.get(run)) for run in range(sweep.N))
+        reason, missing = said[int(undefined[0])], any(unevaluated)
     is_bounded = matrix.unit != "raw" and matrix.higher_is_better
     return Outcome(
         metric,
         rows[-1].reshape(matrix.lead),
         spread(rows, sweep, matrix.lead) if curve else None,
-        tuple(reasons),
+        reasons,
         missing,
         (*matrix.notes, *_left_out(metric, sweep)),
-        tuple(unevaluated),
+        unevaluated,
         metric.card.bounds if is_bounded else (-np.inf, np.inf),
+        reason,
     )
 
 
@@ -171,7 +174,7 @@ def _left_out(metric: Metric, sweep: Sweep) -> tuple[str, ...]:
         return (f"over {sweep.P} planned rows of {sweep.T} tasks",)
     now = sweep.P - 1
     of_newest = metric.card.reads is Cells.DIAGONAL
-    there = sweep.plan.count(lambda own, r: own <= r if of_newest else own < r, now)
+    there = how_many((sweep.upto if of_newest else sweep.before)[now])
     # The newest task has dropped by nothing yet, unless it has been evaluated since.
     newest_is_new = sweep.own[sweep.seen[now] - 1] == now
     tasks = sweep.seen[now] - int(newest_is_new and not of_newest)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics.rows import RowPlan, Tasks, counts_or_nan, evaluated_rows, running_sum, runs_last
+from recollect.metrics.rows import RowPlan, Tasks, counts_or_nan, evaluated_rows, how_many, running_sum, runs_last
 
 
 class Undefined(NotComputable):
@@ -180,15 +180,15 @@ class Sweep:
         first_row = first_end_since + (self.own >= 0)
         return np.arange(S)[:, None] >= first_row[None, :]
 
-    @cached_property
+    @property
     def before(self) -> list[Tasks]:
         """For each row, the tasks that have an own row before it: what forgetting is measured on."""
-        return self.plan.tasks_with(lambda own, r: own < r)
+        return self.plan.before
 
-    @cached_property
+    @property
     def upto(self) -> list[Tasks]:
         """For each row, the tasks that have an own row before it, or have this one."""
-        return self.plan.tasks_with(lambda own, r: own <= r)
+        return self.plan.upto
 
     @cached_property
     def n_seen(self) -> Array:
@@ -198,13 +198,12 @@ class Sweep:
     @cached_property
     def n_before(self) -> Array:
         """How many tasks have an own row before each row; NaN where none has."""
-        return counts_or_nan([self.plan.count(lambda own, r: own < r, r) for r in range(self.P)])
+        return counts_or_nan(list(map(how_many, self.before)))
 
     @cached_property
     def n_upto(self) -> Array:
         """How many tasks have an own row before each row or at it; NaN where there is nothing to compare with."""
-        counts = [self.plan.count(lambda own, r: own <= r, r) for r in range(self.P)]
-        return counts_or_nan([n if r else 0 for r, n in enumerate(counts)])
+        return counts_or_nan([how_many(tasks) if r else 0 for r, tasks in enumerate(self.upto)])
 
     @property
     def is_full(self) -> bool:
@@ -306,8 +305,8 @@ class Sweep:
                 np.maximum(then, now[old], out=then)
             else:
                 peak[old] = np.maximum(then, now[old])
-            new = self.own == r
-            peak[new] = now[new]
+            for task in np.flatnonzero(self.own == r):
+                peak[task] = now[task]
 
     def peaks_of_any_row(self) -> Iterator[tuple[Array, Array]]:
         """Yield, for each row, each task of `upto`'s best score in any earlier row, and its score now."""
@@ -333,7 +332,7 @@ class Sweep:
         scratch = np.empty((self.T, self.N))
         for r, (peak, now) in enumerate(peaks):
             drop = np.subtract(peak, now, out=scratch[: len(now)])
-            earlier = min(len(drop), self.plan.count(lambda own, r: own < r, r))
+            earlier = min(len(drop), how_many(self.before[r]))
             drop[:earlier].sum(0, out=sums[0, r])
             np.add(sums[0, r], drop[earlier:].sum(0), out=sums[2, r])
             np.maximum(drop, 0, out=drop)
