@@ -247,7 +247,9 @@ def test_how_sure() -> None:
     assert warnings(made) == ()
     same = stream_of(scored("a", [0.6] * 3), scored("b", [0.5, 0.51, 0.52]))
     assert "Every seed gave the same scores with a: nothing in them is random" in said(warnings(same))
-    assert "One seed per learner: no interval" in said(how_sure(stream_of(scored("a", [0.6]))))
+    assert "One run each: intervals of 95 % and tests are over the test items" in said(
+        how_sure(stream_of(scored("a", [0.6])))
+    )
 
 
 def test_one_observation_has_no_interval() -> None:

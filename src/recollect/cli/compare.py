@@ -254,7 +254,7 @@ def _by_column(stream: StreamComparison) -> Table:
 
 def _items_say(stream: StreamComparison) -> tuple[str, ...]:
     values = {label: float(line.estimate.value) for label, line in zip(stream.labels, stream.lines, strict=True)}
-    said = lead_over_items(stream.over_items, values, stream.lines[0].better)
+    said = lead_over_items(stream.over_items, values, stream.lines[0].better == "higher")
     nulls = [note for line in stream.lines for note in line.notes if line.null is not None and NULL in note]
     caution = "this is about other test items: another training of the same learner may differ by more"
     return (*([said] if said else ()), *nulls, caution)

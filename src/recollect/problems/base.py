@@ -103,7 +103,8 @@ class Focus:
     `headline` decides who is ahead, and `level` says it in words; `compared` is what pairs are compared by; the curves
     of one tuple of `panels` stand side by side; `bwt` and `fwt` are the field's own definitions; `shown` are the
     columns of a short table, in their order, and `titles` the field's letters for metrics, where it has them. `close`:
-    its scores lie far from 0, so that their curves are looked at closely.
+    its scores lie far from 0, so that their curves are looked at closely. `questions` are those that a report answers
+    first, by their keys in `recollect.report.sentences`.
     """
 
     headline: str = "acc.average"
@@ -128,6 +129,7 @@ class Focus:
     titles: Mapping[str, str] = field(default_factory=dict)
     level: str = "{average} over all {tasks}"
     close: bool = False
+    questions: tuple[str, ...] = ("ahead", "learning", "forgotten", "sure")
 
 
 def no_classes(why: str) -> dict[str, str]:

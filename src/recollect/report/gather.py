@@ -13,11 +13,13 @@ from recollect._version import __version__
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import evaluate, registry
-from recollect.problems import problem_of
+from recollect.problems import Focus, problem_of
+from recollect.report.changes import changes_of, flows_between
 from recollect.report.columns import applicable, cost_columns, gaps, metric_columns, sort_out, without_score
 from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, MeasuredLearner, measure
 from recollect.report.online import watched
+from recollect.report.over_items import NULL_OF, estimate_over_items, null_of, pairs_over_items
 from recollect.report.over_rows import row_names, row_numbers
 from recollect.report.provenance import of_group, run_refusals
 from recollect.report.results import Contents, Difference, Refusal, StreamResult
@@ -29,6 +31,8 @@ from recollect.stats import Ranks, estimate
 
 # So many learners are switched on when a page opens; more lines than that cannot be told apart.
 SHOWN_FIRST = 12
+# So many learners of one run each have their intervals over test items drawn.
+MOST_OVER_ITEMS = 12
 # Cells of differences between learners that a page carries with their intervals.
 CELLS_OF_DIFFERENCES = 300_000
 
@@ -67,6 +71,8 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
     words, problem = words_for(groups[0]), problem_of(first.problem)
     missing = unscored(groups)
     measured = measure(groups, labels, words, missing)
+    if len(measured) <= MOST_OVER_ITEMS:
+        measured = [_over_items(one, problem.focus) for one in measured]
     learners = tuple(one.learner for one in measured)
     numbers = [learner.numbers for learner in learners]
     known = set(registry.all_ids())
@@ -108,10 +114,38 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
         masked=tuple(one.learner.label for one in measured if _is_masked(one.group.matrix)),
+        **(_items(measured, problem.focus) if len(measured) <= MOST_OVER_ITEMS else {}),
         watched=watched(groups, labels),
         costs=row_costs(groups, labels),
     )
     return replace(made, differences=_differences(measured, made))
+
+
+def _over_items(one: MeasuredLearner, focus: Focus) -> MeasuredLearner:
+    """A learner with one run has its intervals over the test items, where those are known."""
+    if len(one.group.runs) > 1:
+        return one
+    numbers = dict(one.learner.numbers)
+    for id in dict.fromkeys((focus.headline, *focus.shown, *focus.compared)):
+        if id in numbers and numbers[id].is_known:
+            numbers[id] = estimate_over_items(one.group, id, "auto") or numbers[id]
+    null = null_of(one.group) if numbers[NULL_OF].method == "items" else None
+    return replace(one, learner=replace(one.learner, numbers=numbers, null=null))
+
+
+def _items(measured: Sequence[MeasuredLearner], focus: Focus) -> dict[str, Any]:
+    """What test items say of learners with one run each: pairs, columns, and what became of single items."""
+    flows = tuple(flow for one in measured for flow in flows_between(one.group, one.learner.label))
+    if not flows and "changed" not in focus.questions:
+        return {}
+    known = [one for one in measured if one.learner.numbers[focus.headline].is_known]
+    return {
+        "over_items": pairs_over_items(
+            [one.group for one in known], [one.learner.label for one in known], focus.headline
+        ),
+        "changes": tuple(change for one in measured for change in changes_of(one.group, one.learner.label)),
+        "flows": flows,
+    }
 
 
 def _by_label(measured: Sequence[MeasuredLearner], id: str) -> dict[str, Mapping[Any, float]]:

@@ -156,12 +156,12 @@ def pairs_over_items(groups: Sequence[Group], labels: Sequence[str], id: str) ->
     return tuple(ItemPair(a, b, d, p, columns) for (a, b, d, columns), p in zip(made, corrected, strict=True))
 
 
-def lead_over_items(pairs: Sequence[ItemPair], values: Mapping[str, float], better: str) -> str | None:
+def lead_over_items(pairs: Sequence[ItemPair], values: Mapping[str, float], higher_is_better: bool) -> str | None:
     """Who is ahead of whom over the test items, by Holm's p; None where there are no pairs."""
     known = {label: value for label, value in values.items() if not np.isnan(value)}
     if not pairs or len(known) < 2:
         return None
-    best = (max if better == "higher" else min)(known, key=lambda label: known[label])
+    best = (max if higher_is_better else min)(known, key=lambda label: known[label])
     against = {({pair.first, pair.second} - {best}).pop(): pair for pair in pairs if best in (pair.first, pair.second)}
     behind = [label for label, pair in against.items() if pair.p_holm < 0.05]
     level = [label for label, pair in against.items() if pair.p_holm >= 0.05]

@@ -14,6 +14,8 @@ from functools import cached_property
 from recollect.matrix import Array
 from recollect.metrics import Card
 from recollect.problems import Focus, Problem
+from recollect.report.changes import Change, RowFlow
+from recollect.report.over_items import ItemPair
 from recollect.report.words import Words, common_words
 from recollect.stats import Estimate, Lead, Pairwise, Plateau, Ranks
 
@@ -37,7 +39,8 @@ class LearnerResult:
     a task. Where rows are not task ends, `learned_at[j]` is the row after which task j had been learned. `matrix` is
     the mean over seeds, `untrained` the row before any training, `joint` the joint learner's. `parts` are those of
     its forgetting, `errors` where its wrong answers go; `drops` is the forgetting of each task at the end, where it
-    cannot be split. `is_constant`: every run gave the same scores, so that they are one observation.
+    cannot be split. `is_constant`: every run gave the same scores, so that they are one observation. `null` is the
+    forgetting that test noise alone would show in a single run.
     """
 
     label: str
@@ -57,6 +60,7 @@ class LearnerResult:
     errors: Shares | None = None
     drops: Estimate | None = None
     is_constant: bool = False
+    null: Estimate | None = None
 
     @property
     def is_contestant(self) -> bool:
@@ -141,6 +145,8 @@ class StreamResult:
     apply to such a stream at all, `refusals` what these runs lack; `cautions` are to be read with the numbers.
     `costs` has what each row cost, by learner: "seconds" and "megabytes".
     `masked` are the learners whose every score of a task that was not yet learned is 0: it could not be answered.
+    Of learners with one run each `over_items` are the pairs by the headline over their test items, `changes` what
+    became of each column, and `flows` of the items from row to row.
     """
 
     key: str
@@ -171,6 +177,9 @@ class StreamResult:
     masked: tuple[str, ...] = ()
     watched: Watched | None = None
     costs: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    over_items: tuple[ItemPair, ...] = ()
+    changes: tuple[Change, ...] = ()
+    flows: tuple[RowFlow, ...] = ()
 
     @property
     def T(self) -> int:
@@ -212,6 +221,13 @@ class StreamResult:
     @property
     def has_parts(self) -> bool:
         return any(learner.parts for learner in self.learners)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether a task was learned on the way: else there is nothing to forget."""
+        return any(row >= 0 for one in self.learners for row in one.learned_at) or any(
+            end is not None for one in self.learners for end in one.ends
+        )
 
     @property
     def has_drops(self) -> bool:

@@ -6,11 +6,13 @@ tuple of parts, in which learners' names are marked: a page can set them off, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from recollect.report.changes import Change
+from recollect.report.over_items import lead_over_items
 from recollect.report.results import UNKNOWN, LearnerResult, StreamResult
 from recollect.report.words import (
     Name,
@@ -24,7 +26,7 @@ from recollect.report.words import (
     with_article,
     with_interval,
 )
-from recollect.stats import Estimate, Lead, Plateau, Rival
+from recollect.stats import Estimate, Lead, Plateau, Rival, holm
 
 PARTS = {
     "split.within": "within the {task}",
@@ -44,21 +46,87 @@ class Conclusion:
     more: tuple[Sentence, ...] = ()
 
 
+def what_changed(stream: StreamResult) -> Conclusion | None:
+    """Which columns fell or rose by more than the noise of their items, corrected for their number by Holm."""
+    made: list[Sentence] = []
+    for learner in stream.ranked:
+        changes = [one for one in stream.changes if one.label == learner.label]
+        if changes:
+            made += _changes(learner, changes, stream)
+    return Conclusion("changed", "What changed?", tuple(made[:6]), tuple(made[6:])) if made else None
+
+
+def _changes(learner: LearnerResult, changes: Sequence[Change], stream: StreamResult) -> list[Sentence]:
+    said = []
+    number = learner.numbers[stream.focus.headline]
+    since = next((one.since for one in changes if one.held_out), None)
+    if number.is_known and since is not None:
+        word = stream.words.headline
+        start = f"{word[:1].upper()}{word[1:]} since {since}, "
+        said.append(sentence(start, Name(learner.label), f": {with_interval(number)}."))
+    corrected = holm([one.p for one in changes])
+    sign = 1 if stream.higher_is_better else -1
+    sure = [one for one, p in zip(changes, corrected, strict=True) if p < 0.05]
+    sure.sort(key=lambda one: -abs(float(one.difference.value)))
+    worse, better = ([one for one in sure if side * sign * one.difference.value > 0] for side in (-1, 1))
+    both = (("worse", worse), ("better", better))
+    parts = [f"{len(found)} {word}: {_columns(found)}" for word, found in both if found]
+    unknown = sum(np.isnan(one.p) for one in changes)
+    rest = len(changes) - len(sure) - unknown
+    parts += [f"{rest} cannot be told from no change"] if rest else []
+    parts += [f"of {unknown} the noise is not known"] if unknown else []
+    of = f"Of {len(changes)} {stream.words.tasks if len(changes) > 1 else stream.words.task} of "
+    return [*said, sentence(of, Name(learner.label), f" {'; '.join(parts)}.")]
+
+
+def _columns(changes: Sequence[Change], most: int = 3) -> str:
+    named = [f"{one.task} by {with_interval(one.difference)} since {one.since}" for one in changes[:most]]
+    return ", ".join(named) + (f" and {len(changes) - most} more" if len(changes) > most else "")
+
+
 def answers(stream: StreamResult) -> tuple[Conclusion, ...]:
-    """The four questions, and what the numbers of the stream say to each."""
-    ahead = who_is_ahead(stream)
+    """The questions of the stream's field, and what its numbers say to each."""
+    return tuple(made for key in stream.focus.questions if (made := _QUESTIONS[key](stream)) is not None)
+
+
+def _ahead(stream: StreamResult) -> Conclusion | None:
+    if "changed" in stream.focus.questions and len(stream.contestants) < 2:
+        return None  # the question before has said it
+    return Conclusion("ahead", "Who is ahead?", who_is_ahead(stream), (*at_the_end(stream), *reference_level(stream)))
+
+
+def _learning(stream: StreamResult) -> Conclusion:
     plateaus = {one.label: one.plateau for one in stream.contestants}
     learning, each_stop = who_is_learning(plateaus, stream.words, stream.T)
     if not learning:
         why = stream.why_not("raa") or "RAA has no value"
         learning = (sentence(f"That is judged by RAA, which there is none of here: {why}."),)
+    return Conclusion("learning", "Who is still learning?", learning, each_stop)
+
+
+def _forgotten(stream: StreamResult) -> Conclusion:
     forgotten, each = what_was_forgotten(stream)
-    return (
-        Conclusion("ahead", "Who is ahead?", ahead, (*at_the_end(stream), *reference_level(stream))),
-        Conclusion("learning", "Who is still learning?", learning, each_stop),
-        Conclusion("forgotten", "What was forgotten, and how?", forgotten, each),
-        Conclusion("sure", "How sure?", how_sure(stream), warnings(stream)),
-    )
+    return Conclusion("forgotten", "What was forgotten, and how?", forgotten, each)
+
+
+def _lost(stream: StreamResult) -> Conclusion | None:
+    """What trained tasks lost, where nothing tells how; nothing where no task was trained and evaluated again."""
+    each = [forgotten(one, stream.words) for one in stream.contestants if one.numbers[AF].is_known]
+    return Conclusion("forgotten", "What was forgotten?", tuple(each[:3]), tuple(each[3:])) if each else None
+
+
+def _sure(stream: StreamResult) -> Conclusion:
+    return Conclusion("sure", "How sure?", how_sure(stream), warnings(stream))
+
+
+_QUESTIONS: dict[str, Callable[[StreamResult], Conclusion | None]] = {
+    "ahead": _ahead,
+    "learning": _learning,
+    "forgotten": _forgotten,
+    "changed": what_changed,
+    "lost": _lost,
+    "sure": _sure,
+}
 
 
 def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
@@ -76,6 +144,10 @@ def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
     if len(known) == 1:
         said = f" has {with_article(words.headline)} of {with_interval(known[best])}; no other learner is here"
         return (sentence(Name(best), f"{said} to compare it with."),)
+    if stream.over_items:
+        means = {label: float(one.value) for label, one in known.items()}
+        told = lead_over_items(stream.over_items, means, higher)
+        return (sentence(Name(best), f"{has}. {told}." if told else f"{has}."),)
     lead = None if stream.headline is None else stream.headline.lead
     if lead is None:
         return (sentence(Name(best), f"{has}; the learners could not be compared seed by seed."),)
@@ -248,8 +320,10 @@ def forgotten(learner: LearnerResult, words: Words) -> Sentence:
     numbers, name = learner.numbers, Name(learner.label)
     af, beside = numbers[AF], _probed(numbers.get("probe.forgetting", UNKNOWN), words)
     if not is_positive(af):
-        does = f"gains on earlier {words.tasks}" if af.high < 0 else "forgets nothing that the seeds could show"
-        return sentence(name, f" {does}: AF {with_interval(af)}.{beside}")
+        shown = "test items" if af.method == "items" else "seeds"
+        does = f"gains on earlier {words.tasks}" if af.high < 0 else f"forgets nothing that the {shown} could show"
+        return sentence(name, f" {does}: AF {with_interval(af)}.{_noise_alone(learner)}{beside}")
+    beside = f"{_noise_alone(learner)}{beside}"
     start = f"'s {words.score} on earlier {words.tasks} has fallen by {with_interval(af)} from its best"
     parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
     if not all(part.is_known for part in parts.values()):
@@ -260,6 +334,14 @@ def forgotten(learner: LearnerResult, words: Words) -> Sentence:
     not_shown = _joined([said[id] for id in parts if id not in sure], "or")
     rest = "; ".join(filter(None, (found, not_shown and f"none of it is shown {not_shown}")))
     return sentence(name, f"{start}: {rest}.{beside}")
+
+
+def _noise_alone(learner: LearnerResult) -> str:
+    """How much of forgetting is the best of several noisy scores; nothing where that is not known."""
+    if learner.null is None:
+        return ""
+    low, high = (typeset(float(end)) for end in (learner.null.low, learner.null.high))
+    return f" Noise of the test items alone would show {typeset(float(learner.null.value))} [{low}, {high}]."
 
 
 def _probed(probe: Estimate, words: Words) -> str:
@@ -279,13 +361,18 @@ def how_sure(stream: StreamResult) -> tuple[Sentence, ...]:
     """Over how many seeds, which intervals, and whether all learners were asked the same."""
     counts = sorted({len(one.seeds) for one in stream.learners})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    if counts[-1] == 1:
+    if counts[-1] == 1 and any(number.method == "items" for one in stream.learners for number in one.numbers.values()):
+        what = (
+            "One run each: intervals of 95 % and tests are over the test items. Another run of the same training may"
+            " differ by more."
+        )
+    elif counts[-1] == 1:
         what = "One seed per learner: no interval and no test over seeds."
     else:
         what = f"{seeds} seeds per learner; intervals are of 95 %, those of the lead for all pairs of learners at once."
     rows = {tuple(end for end in one.ends if end is not None) for one in stream.learners}
     words = stream.words
-    if len(rows) == 1:
+    if len(rows) == 1 and "changed" not in stream.focus.questions:
         n, moments = (len(stream.rows), words.rows) if stream.rows else (len(next(iter(rows))), words.tasks)
         of = "" if stream.rows or n == stream.T else f" of {stream.T}"
         what += f" All were evaluated after the same {n}{of} {moments if n != 1 or of else words.moment}."

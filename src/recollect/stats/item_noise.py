@@ -209,6 +209,8 @@ def _values(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> Arra
 def _around(value: float, drawn: Array, level: float) -> tuple[float, float]:
     # The best of several noisy rows is too good in every draw: deviations from the draws' own mean are not.
     away = drawn[~np.isnan(drawn)]
+    if not away.size:
+        raise NotComputable("the metric is made of more than scores and base scores, whose items are not known")
     low, high = value + np.quantile(away - away.mean(), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

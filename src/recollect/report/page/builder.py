@@ -55,6 +55,8 @@ def _lines(contents: Contents) -> dict[str, list[str]]:
         return [f"{one.what}: {one.why}" for one in stream.refusals]
 
     def left_out(stream: StreamResult) -> list[str]:
+        if not {"learning", "forgotten"} & set(stream.focus.questions):
+            return []  # nobody who asks so expects them
         return [f"{one.what}: {one.why}" for one in stream.left_out if one.part != "split"]
 
     general = [f"{one.what}: {one.why}" for one in contents.refusals]
@@ -84,6 +86,9 @@ def _what_is_there(contents: Contents) -> dict[str, bool]:
         "restricted": any(one.parts for one in learners),
         "classes": any(stream.n_classes for stream in contents.streams),
         "marked": any(stream.rows for stream in contents.streams),
+        "by_items": any(stream.changes for stream in contents.streams),
+        "flowing": any(stream.flows for stream in contents.streams),
+        "losing": any(stream.is_trained for stream in contents.streams),
     }
 
 
@@ -209,6 +214,7 @@ def _environment() -> Environment:
         "value": _value,
         "ends": _ends,
         "p": _p,
+        "plain": _text,
         "key": _short_key,
         "breakable": _breakable,
         "ticked": _ticked,

@@ -114,7 +114,7 @@ def _run(
     )
     made = arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
     held = [task.held_out for task in made.tasks]
-    return replace(made, problem="releases" if all(held) else "versions") if any(held) else made
+    return replace(made, problem="releases" if all(held) else "versions" if any(held) else "stages")
 
 
 def _row(place: int, one: Evaluation, label: str, columns: Sequence[ScoreColumn], metric: str) -> Row:
