@@ -13,6 +13,7 @@ from recollect.streams.concepts import (
 )
 from recollect.streams.data import Dataset, dataset_from_arrays
 from recollect.streams.datasets import load_dataset, make_stream, stream_names
+from recollect.streams.given import stream_from
 from recollect.streams.images import stream_from_images
 from recollect.streams.samples import Samples
 from recollect.streams.scenarios import build_stream
@@ -38,6 +39,7 @@ __all__ = [
     "dataset_from_arrays",
     "load_dataset",
     "make_stream",
+    "stream_from",
     "stream_from_arrays",
     "stream_from_concepts",
     "stream_from_images",

@@ -25,7 +25,9 @@ def class_order(data: Dataset, spec: Spec) -> NDArray[np.int64]:
         return permutation(n, spec.class_order_seed)
     if isinstance(asked, str):  # "natural", the only word that a spec admits
         return np.arange(n)
-    place = {name: i for i, name in enumerate(data.classes)}
+    place: dict[int | str, int] = {name: i for i, name in enumerate(data.classes)}
+    for i, known in enumerate(data.classes):  # a file has numbers as text
+        place.setdefault(str(known), i)
     strangers = [c for c in asked if c not in place]
     if strangers or sorted(place[c] for c in asked) != list(range(n)):
         problem = f"{strangers[0]!r} is not one of them" if strangers else f"got {len(set(asked))} of them"

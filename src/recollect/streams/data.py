@@ -47,14 +47,14 @@ class Dataset:
         return as_samples(self.x_test)
 
 
-def _refuse_channels_last(x: NDArray[Any]) -> None:
+def channels_first(x: NDArray[Any], what: str = "The samples") -> None:
     """Networks take (channels, height, width); with the channels last, rows of pixels would be taken for channels."""
     if x.ndim != 4 or x.shape[3] not in (1, 3, 4) or x.shape[1] in (1, 3, 4):
         return
     if x.dtype == np.uint8 or x.shape[1] == x.shape[2]:
         raise UsageError(
-            f"The samples have shape {x.shape[1:]}, which looks like images with the channels last; expected (channels,"
-            " height, width). Give x.transpose(0, 3, 1, 2)."
+            f"{what} have shape {x.shape[1:]}, which looks like images with the channels last; expected (channels,"
+            " height, width). Give x.transpose(0, 3, 1, 2), or say channels_last: true."
         )
 
 
@@ -86,26 +86,32 @@ def dataset_from_arrays(
             "Training and test samples have one shape and one type; got"
             f" {inputs[0].shape[1:]} {inputs[0].dtype} and {inputs[1].shape[1:]} {inputs[1].dtype}."
         )
-    _refuse_channels_last(inputs[0])
-    classes, y_number = np.unique(labels[0], return_inverse=True)
-    places = np.searchsorted(classes, labels[1])
+    channels_first(inputs[0])
+    return numbered(name, inputs[0], labels[0], inputs[1], labels[1], notes=notes)
+
+
+def numbered(
+    name: str,
+    x_train: NDArray[Any] | Samples,
+    y_train: NDArray[Any],
+    x_test: NDArray[Any] | Samples,
+    y_test: NDArray[Any],
+    *,
+    notes: tuple[str, ...] = (),
+) -> Dataset:
+    """The data set whose labels these are; a label of testing that never comes in training is refused."""
+    classes, y_number = np.unique(y_train, return_inverse=True)
+    places = np.searchsorted(classes, y_test)
     known = places < len(classes)
-    known[known] = classes[places[known]] == labels[1][known]
+    known[known] = classes[places[known]] == y_test[known]
     if not known.all():
-        stranger = labels[1][~known][0].item()
+        stranger = y_test[~known][0].item()
         raise UsageError(
             f"Every test label must occur in training; {stranger!r} does not. Drop those test samples,"
             " or give training samples of that class."
         )
-    return Dataset(
-        name,
-        inputs[0],
-        y_number.astype(np.int64),
-        inputs[1],
-        places.astype(np.int64),
-        tuple(classes.tolist()),
-        notes,
-    )
+    numbers, wanted = y_number.astype(np.int64), places.astype(np.int64)
+    return Dataset(name, x_train, numbers, x_test, wanted, tuple(classes.tolist()), notes)
 
 
 def checked_name(name: str) -> str:

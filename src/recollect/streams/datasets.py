@@ -19,6 +19,7 @@ from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
 from recollect.streams.concepts.named import holds_concepts, is_concept_source, make_concept_stream, stream_from_file
 from recollect.streams.data import Dataset
+from recollect.streams.given import stream_from_function
 from recollect.streams.graphs.names import GRAPHS, holds_graphs, is_graph_source
 from recollect.streams.images import dataset_from_images
 from recollect.streams.locate import find_folder, present
@@ -80,6 +81,9 @@ def make_stream(
     test_fraction: float | None = None,
     predict: str | None = None,
     by: str | None = None,
+    keys: Mapping[str, str] | None = None,
+    channels_last: bool = False,
+    arguments: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Stream:
     """The stream of this name: of a data set, a named stream, a path of an `.npz` or `.csv` file, a folder of images.
@@ -91,7 +95,9 @@ def make_stream(
     images per class is read as it is needed, each image brought to `size` (see `dataset_from_images`). For an `.npz`
     file or a folder that does not say which samples are for testing, `test_fraction` is the part of each class that
     is. With `predict`, the column or array of a file that holds a number for each sample, the stream asks for that
-    number, and `by` names what its tasks are made of (see `stream_of_values`). The other options are those of `Spec`:
+    number, and `by` names what its tasks are made of (see `stream_of_values`). "package.module:function" is called with
+    `arguments`, and returns arrays, a data set or a stream (see `stream_from`); `keys` says which array of a file, or
+    column, is what, `channels_last` that images have their channels last. The other options are those of `Spec`:
     tasks, classes_per_task, scenario, passes, batch, class_order_seed, ...
 
     Anomaly detection streams are "nsl-kdd", "unsw-nb15", "skab", "nab", "adbench:shuttle", ...,
@@ -116,7 +122,7 @@ def make_stream(
         path = None if name in VALUE_SETS else _path_of(name, data)
         return stream_of_values(name, path, predict, by, **split, **options)
     if name.endswith((".npz", ".csv", ".csv.gz", ".npy")):
-        _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
+        _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None, arguments=arguments)
         path = _path_of(name, data)
         if _holds_graph(path):
             from recollect.streams.graphs.named import make_graph_stream
@@ -124,7 +130,11 @@ def make_stream(
             return make_graph_stream(str(path), None, {**options, **split})
         if holds_concepts(path, options):
             return stream_from_file(path, {**options, **split})
-        return build_stream(dataset_from_npz(path, **split), Spec.of(options))
+        return build_stream(dataset_from_npz(path, keys=keys, channels_last=channels_last, **split), Spec.of(options))
+    if ":" in name and not is_concept_source(name) and not is_graph_source(name):
+        _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
+        return stream_from_function(name, arguments, keys=keys, channels_last=channels_last, **split, **options)
+    _refuse(name, keys=keys, channels_last=channels_last or None, arguments=arguments)
     if is_concept_source(name):
         _refuse(name, size=size, partial=partial or None, grey=grey or None, crop=crop or None)
         return make_concept_stream(name, data, {**options, **split})
@@ -341,6 +351,8 @@ def _refuse(name: str, **options: Any) -> None:
 _BELONGS = {
     "test_fraction": "an .npz file or a folder of images",
     "size": "tiny-imagenet and folders of images",
+    **dict.fromkeys(("keys", "channels_last"), "an .npz file or a function"),
+    "arguments": "a function, 'package.module:name'",
     **dict.fromkeys(("grey", "crop"), "folders of images"),
 }
 _FASHION = (

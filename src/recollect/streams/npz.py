@@ -41,7 +41,7 @@ def npz_names(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def in_small_letters(arrays: Mapping[str, NDArray[Any]], path: Path) -> dict[str, NDArray[Any]]:
+def in_small_letters(arrays: Mapping[str, NDArray[Any]], path: Path | str) -> dict[str, NDArray[Any]]:
     """The arrays with their names in small letters; X and x in one file are one too many."""
     named: dict[str, NDArray[Any]] = {}
     spelled: dict[str, str] = {}

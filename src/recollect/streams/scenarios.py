@@ -12,6 +12,7 @@ from recollect.errors import UsageError
 from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.assemble import Groups, assemble, class_order, some
 from recollect.streams.blurry import blur
+from recollect.streams.class_files import renamed
 from recollect.streams.data import Dataset, checked_name
 from recollect.streams.domains import domain_incremental
 from recollect.streams.order import permutation
@@ -35,6 +36,7 @@ def build_stream(
     `time_train` and `time_test` (a number or a datetime64 a sample) are what a time-incremental stream is ordered by.
     """
     name = checked_name(data.name if name is None else name)
+    data = data if spec.label_names is None else renamed(data, spec.label_names)
     train = _of_each_class(data.y_train, len(data.classes), spec.limit("train"))
     test = _of_each_class(data.y_test, len(data.classes), spec.limit("test"))
     _check_every_class(data, train, test)

@@ -34,7 +34,9 @@ class Spec:
     classes_per_task : one size for all tasks, or a size for each, such as [50, 10, 10, 10, 10, 10].
     passes, batch : passes over each task (1: online), samples in a batch.
     class_order_seed, class_order : the seed of the order of the classes; or the order itself, as the data
-        set's class names, or "natural" for the data set's own.
+        set's class names, "natural" for the data set's own, or a file with one class per line (or JSON), in
+        which empty lines (or lists in the list) may say the tasks.
+    label_names : what classes are called: a list, a mapping, or a file with one name per line.
     subset : at most so many training samples per class; or {"train": n, "test": m}.
     blurry, disjoint : the part of a class's training samples that comes in other tasks, and the part of the
         classes to which this does not happen (i-Blurry).
@@ -65,6 +67,7 @@ class Spec:
     angles: tuple[float, ...] | None = None
     boundaries: bool | None = option(None, kind="bool")
     standardize: bool = option(False)
+    label_names: tuple[int | str, ...] | Mapping[str, int | str] | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Spec:
@@ -72,7 +75,9 @@ class Spec:
         if "epochs" in options:
             raise UsageError("A stream has no option 'epochs'; passes over each task are called `passes`.")
         refuse_unknown("A stream", options, [field.name for field in fields(cls)])
-        return cls(**{key: plain(value) for key, value in options.items()})
+        from recollect.streams.class_files import with_files
+
+        return cls(**with_files({key: plain(value) for key, value in options.items()}))
 
     def __post_init__(self) -> None:
         check(self)
@@ -95,6 +100,8 @@ class Spec:
         names = order if isinstance(order, tuple) else ()
         if order is not None and order != "natural" and not (names and all(map(_is_name, names))):
             refuse("class_order", "'natural' or a list of all classes", order)
+        if self.label_names is not None and not isinstance(self.label_names, (tuple, Mapping)):
+            refuse("label_names", "a list of names, a mapping from classes to names, or a file", self.label_names)
         given = [name for name in _OF_DOMAINS if getattr(self, name) is not None]
         if given and not SCENARIOS[self.scenario].is_domains:
             raise UsageError(
