@@ -160,7 +160,7 @@ def is_alive(process: int) -> bool:
 def test_a_folder_that_is_not_shared_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, experiment: Experiment, own_ray: Any
 ) -> None:
-    monkeypatch.setattr(ray_pool, "_absolute", lambda job: replace(job, folder=tmp_path / "elsewhere" / job.name))
+    monkeypatch.setattr(ray_pool, "absolute", lambda job: replace(job, folder=tmp_path / "elsewhere" / job.name))
     monkeypatch.setattr(ray_pool, "_TO_APPEAR", 0.2)
     with pytest.raises(RecollectError, match="the folder of the runs is not shared"):
         run_experiment(experiment, tmp_path / "here", workers=1, ray="auto")

@@ -36,6 +36,14 @@ def run(
             " minutes); or local: the same way on this machine. --workers is how many at a time.",
         ),
     ] = None,
+    gpus: Annotated[
+        float | None,
+        typer.Option(
+            "--gpus",
+            metavar="SHARE",
+            help="GPUs that each worker on Ray asks for; 0.5 lets two share one. By default 1 if the device is cuda.",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Folder with the data sets; else RECOLLECT_DATA, else the cache."),
@@ -68,7 +76,7 @@ def run(
         typer.echo(look(asked, out, data, anew=anew))
         return
     try:
-        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray, slurm=slurm, anew=anew)
+        outcome = run_experiment(asked, out, data=data, workers=workers, ray=ray, slurm=slurm, gpus=gpus, anew=anew)
     except KeyboardInterrupt:
         stays = "" if slurm in (None, "local") else "; jobs that Slurm has stay in its queue (scancel ends them)"
         typer.echo(f"interrupted; the same command goes on from the last finished rows{stays}", err=True)

@@ -10,6 +10,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
 from recollect.errors import UsageError
+from recollect.experiments.gpus import VARIABLE, gpus_for, least_used
 from recollect.experiments.grid import Job
 from recollect.experiments.team import WORKERS_ENVIRONMENT, Team, Worker
 from recollect.experiments.worker import Probe, Report, serve
@@ -28,7 +29,7 @@ def probed(jobs: Sequence[Job]) -> LocalWorker:
     It may be given to `run_jobs`: what it has imported need not be imported again.
     """
     first = {(job.learner_label, job.stream_label): job for job in reversed(jobs)}
-    worker = LocalWorker()
+    worker = LocalWorker(least_used(gpus_for(jobs), ()))
     try:
         worker.pipe.send(Probe(tuple(first.values())))
         told = worker.receive()
@@ -56,12 +57,13 @@ def run_jobs(jobs: Iterable[Job], workers: int, *, first: LocalWorker | None = N
 class LocalWorker(Worker):
     """A process of its own, spoken to through a pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: str | None = None) -> None:
         super().__init__()
+        self.gpu = gpu
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=serve, args=(theirs,), daemon=True)
-        with environment(WORKERS_ENVIRONMENT):
+        with environment(WORKERS_ENVIRONMENT | ({} if gpu is None else {VARIABLE: gpu})):
             self.process.start()
         theirs.close()
 
@@ -92,8 +94,12 @@ class LocalWorker(Worker):
 
 
 class _LocalTeam(Team[LocalWorker]):
+    def __init__(self, jobs: Iterable[Job], size: int) -> None:
+        super().__init__(jobs, size)
+        self.gpus = gpus_for(self.waiting)
+
     def hire(self) -> LocalWorker:
-        return LocalWorker()
+        return LocalWorker(least_used(self.gpus, (worker.gpu for worker in self.workers)))
 
     def ready(self, busy: Sequence[LocalWorker]) -> Iterable[LocalWorker]:
         telling = wait([worker.pipe for worker in busy])

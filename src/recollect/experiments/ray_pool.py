@@ -37,26 +37,28 @@ _TO_APPEAR = 90.0
 _NEVER_BEGAN = "error raised in its creation task"
 # And that an actor died with its machine.
 _MACHINE_GONE = "its node has died"
-# In seconds: after so long without news it is said what is waited for.
+# In seconds: after so long without news it is said what is waited for; and how often it is looked for new machines.
 _QUIET = 60.0
+_LOOK = 10.0
 
 
 def run_jobs_on_ray(
-    jobs: Iterable[Job], address: str, workers: int | None = None
+    jobs: Iterable[Job], address: str, workers: int | None = None, gpus: float | None = None
 ) -> Generator[tuple[Job, Report], None, None]:
     """Run jobs on Ray, with the contract of `pool.run_jobs`; by default on all the CPUs that Ray has.
 
     `address` is "local" (a Ray of our own on this machine, stopped at the end), "auto", "HOST:PORT" or
-    "ray://HOST:PORT". In a process that is connected to Ray already, "auto" is that connection.
+    "ray://HOST:PORT". `gpus` is what each worker asks for, a part of one if several share it; by default 1 where the
+    experiment's device is cuda, else none. In a process that is connected to Ray already, "auto" is that connection.
     """
     all_jobs = list(jobs)
     if not all_jobs:
         return
+    share = float(all_jobs[0].device.startswith("cuda")) if gpus is None else gpus
     ray = _import_ray()
     with _connected(ray, address, workers):
-        if workers is None:
-            _refuse_none(ray, address)
-        with contextlib.closing(_RayTeam(ray, all_jobs, workers).run()) as reports:  # before Ray is left
+        _refuse_none(ray, address, share, asked=workers is not None)
+        with contextlib.closing(_RayTeam(ray, all_jobs, workers, share).run()) as reports:  # before Ray is left
             for job, report in reports:
                 if report.kind in ("row", "finished") and job.remote is None:
                     _refuse_unshared(job, finished=report.kind == "finished")
@@ -95,10 +97,12 @@ class Actor:
 
 
 class _RayWorker(Worker):
-    def __init__(self, ray: Any) -> None:
+    def __init__(self, ray: Any, gpus: float = 0) -> None:
         super().__init__()
         self.ray = ray
-        hired = ray.remote(num_cpus=1, max_restarts=0, runtime_env={"env_vars": WORKERS_ENVIRONMENT})(Actor)
+        hired = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, runtime_env={"env_vars": WORKERS_ENVIRONMENT})(
+            Actor
+        )
         self.actor = hired.remote(os.getcwd())
         self.beginning = self.actor.ping.remote()
         self.telling: Any = None  # the report that is awaited
@@ -140,21 +144,30 @@ class _RayWorker(Worker):
 
 
 class _RayTeam(Team[_RayWorker]):
-    """Workers on Ray: as many as are asked for, or as many as the cluster has CPUs now."""
+    """Workers on Ray: as many as are asked for, or as many as the cluster has room for now."""
 
-    def __init__(self, ray: Any, jobs: Sequence[Job], workers: int | None) -> None:
-        super().__init__(jobs, workers or _cpus(ray))
+    def __init__(self, ray: Any, jobs: Sequence[Job], workers: int | None, gpus: float = 0) -> None:
+        super().__init__(jobs, workers or _room(ray, gpus))
         self.ray = ray
         self.asked = workers
+        self.gpus = gpus
+        self.heard = time.monotonic()
 
     def hire(self) -> _RayWorker:
-        return _RayWorker(self.ray)
+        return _RayWorker(self.ray, self.gpus)
 
     def ready(self, busy: Sequence[_RayWorker]) -> Iterable[_RayWorker]:
         awaited = {worker.awaited(): worker for worker in busy}
-        ready, _ = self.ray.wait(list(awaited), num_returns=1, timeout=_QUIET)
-        if not ready and self.asked is None:  # machines come and go
-            self.size = max(1, _cpus(self.ray))
+        while True:
+            ready, _ = self.ray.wait(list(awaited), num_returns=1, timeout=_LOOK)
+            size = self.size
+            if self.asked is None:  # machines come and go
+                self.size = max(1, _room(self.ray, self.gpus))
+            if ready or (self.waiting and self.size > size):
+                break
+            if time.monotonic() - self.heard > _QUIET:
+                break
+        self.heard = time.monotonic()
         return [awaited[told] for told in ready]
 
     def waits_for(self, busy: Sequence[_RayWorker]) -> Iterator[tuple[Job, str]]:
@@ -244,9 +257,18 @@ def _cpus(ray: Any) -> int:
     return int(ray.cluster_resources().get("CPU", 0))
 
 
-def _refuse_none(ray: Any, address: str) -> None:
-    if _cpus(ray) < 1:
-        raise RecollectError(
-            f"The Ray cluster at {address!r} has no CPU now. Wait for its machines, or say how many workers should be"
-            " asked for (--workers)."
-        )
+def _room(ray: Any, gpus: float) -> int:
+    """How many workers the cluster has CPUs for, and GPUs if they ask for some."""
+    cpus = _cpus(ray)
+    return cpus if gpus == 0 else min(cpus, int(ray.cluster_resources().get("GPU", 0) / gpus + 1e-9))
+
+
+def _refuse_none(ray: Any, address: str, gpus: float, *, asked: bool) -> None:
+    """Raise RecollectError if no worker can begin; workers that are asked for by number may wait for machines."""
+    if asked or _room(ray, gpus) >= 1:
+        return
+    missing = "CPU" if _cpus(ray) < 1 else f"GPU for a worker that asks for {gpus:g}"
+    raise RecollectError(
+        f"The Ray cluster at {address!r} has no {missing} now. Wait for its machines, or say how many workers should be"
+        " asked for (--workers)."
+    )

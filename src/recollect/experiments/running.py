@@ -56,6 +56,7 @@ def run_experiment(
     workers: int | None = None,
     ray: str | None = None,
     slurm: str | None = None,
+    gpus: float | None = None,
     live: bool | None = None,
     anew: bool = False,
 ) -> Outcome:
@@ -67,12 +68,15 @@ def run_experiment(
     Before anything starts, the data are found and every run folder that exists is compared with the
     experiment; one that holds another run (other options, data or code) is a UsageError, and nothing is touched.
     `anew` starts every run over; what was there is moved to the folder `.before` beside it. `out` may be an address
-    on object storage ("s3://bucket/runs"), which then all machines share.
+    on object storage ("s3://bucket/runs"), which then all machines share. `gpus` is what each worker on Ray asks for;
+    local workers have one GPU each as far as they reach.
     """
     if ray is not None and slurm is not None:
         raise UsageError("An experiment runs on Ray or on Slurm, not on both: give --ray or --slurm.")
     if slurm is not None:
         refuse_slurm(slurm)
+    if gpus is not None and (ray is None or not 0 <= gpus <= 64):
+        raise UsageError(f"--gpus is what a worker on Ray asks for, such as 1 or 0.5, with --ray; got {gpus:g}.")
     jobs = checked(experiment, out, data, anew=anew)
     skipped = [] if anew else [job for job in jobs if is_finished(job)]
     names = {job.name for job in skipped}
@@ -91,7 +95,7 @@ def run_experiment(
         reports = run_jobs_on_slurm(todo, slurm, workers)
     elif ray is not None:
         dismiss(first)
-        reports = run_jobs_on_ray(todo, ray, workers)
+        reports = run_jobs_on_ray(todo, ray, workers, gpus)
     elif todo and todo[0].remote is not None and stays_in_process(todo[0].remote):
         dismiss(first)
         reports = run_in_process(todo)
