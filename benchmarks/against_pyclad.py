@@ -69,10 +69,10 @@ TOLERANCE = 1e-9
 
 
 class Peer:
-    """A process in pyCLAD's environment."""
+    """A process in the other tool's environment: one job a line, one answer a line."""
 
-    def __init__(self, python: Path, file: Path) -> None:
-        command = [str(python), str(HERE / "against_pyclad_worker.py"), str(file)]
+    def __init__(self, python: Path, file: Path, worker: str = "against_pyclad_worker.py") -> None:
+        command = [str(python), str(HERE / worker), str(file)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.versions = self._answer()
 
@@ -85,7 +85,7 @@ class Peer:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"pyCLAD's process ended with {self.process.wait()}; is --env the right folder?")
+            raise SystemExit(f"The other tool's process ended with {self.process.wait()}; is --env the right folder?")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
