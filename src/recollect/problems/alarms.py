@@ -50,18 +50,6 @@ def false_alarm_rate(labels: NDArray[Any], alarms: Bits, weights: Weights = None
     return _count((labels == 0) & alarms, weights) / _count(labels == 0, weights)
 
 
-def f1_point_adjusted(labels: NDArray[Any], alarms: Bits) -> float:
-    """F1 where one alarm inside a run of anomalies counts for all of that run.
-
-    >>> f1_point_adjusted(np.array([0, 1, 1, 1, 0]), np.array([False, False, True, False, False]))
-    1.0
-    """
-    anomalous = labels.astype(bool)
-    stretch = np.cumsum(np.diff(anomalous, prepend=False) & anomalous)  # which run of anomalies a sample is in
-    found = np.unique(stretch[anomalous & alarms])
-    return f1(labels, alarms | (anomalous & np.isin(stretch, found)))
-
-
 def _count(those: Bits, weights: Weights) -> float:
     """How many samples these are, or what they weigh."""
     return float(np.count_nonzero(those) if weights is None else weights[those].sum())

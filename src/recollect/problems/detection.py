@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.problems import alarms
+from recollect.problems import alarms, ranges
 from recollect.problems.base import Focus, Problem, no_classes
 from recollect.problems.ranking import Ranking
 from recollect.problems.targets import Target
@@ -15,6 +15,22 @@ _SHOWN = (
     "forgetting.chaudhry2018",
     "acc.average",
 )
+
+_IN_TIME = "anomalies are runs of samples in the test set's own order: of use where that is the order of time"
+
+
+def _of_runs(name: str) -> Target:
+    return Target(
+        name,
+        name.replace("range_", "range-based "),
+        getattr(ranges, name),
+        takes="alarms",
+        unit="fraction",
+        beside=False,
+        undefined="it raises no alarm",
+        warning=_IN_TIME,
+    )
+
 
 DETECTION = Problem(
     name="detection",
@@ -64,11 +80,22 @@ DETECTION = Problem(
         Target(
             "f1_point_adjusted",
             "F1, point-adjusted",
-            alarms.f1_point_adjusted,
+            ranges.f1_point_adjusted,
             takes="alarms",
             unit="fraction",
             beside=False,
             warning="one alarm in a run of anomalies counts for the whole run, so that random alarms score high",
+        ),
+        *map(_of_runs, ("range_f1", "range_precision", "range_recall")),
+        Target("nab", "NAB score", ranges.nab, takes="alarms", beside=False, warning=_IN_TIME),
+        Target(
+            "detection_delay",
+            "delay of detection",
+            ranges.detection_delay,
+            takes="alarms",
+            higher_is_better=False,
+            beside=False,
+            warning=f"in samples; {_IN_TIME}",
         ),
     ),
     examiner="recollect.problems.online:Watching",

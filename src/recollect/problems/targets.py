@@ -53,8 +53,8 @@ class Target:
 def target_of(given: Target | Function | str, targets: Sequence[Target]) -> Target:
     """The one of these targets that has the name; a function "package.module:function"; or the function itself.
 
-    A function takes the true answers and what the learner gave, and gives a number; higher is better. One with a third
-    argument takes the alarms too.
+    A function takes the true answers and what the learner gave, and gives a number; higher is better, unless the
+    function has an attribute `higher_is_better` that is False. One with a third argument takes the alarms too.
 
     >>> target_of("roc_aux", [Target("roc_auc", "ROC-AUC"), Target("f1", "F1")])
     Traceback (most recent call last):
@@ -85,7 +85,9 @@ def _of_user(name: str, function: Function) -> Target:
         places = [p for p in signature(function).parameters.values() if p.default is p.empty and p.kind in _BY_PLACE]
     except (TypeError, ValueError):  # a function of C without a signature
         places = []
-    return Target(name, name, function, takes="both" if len(places) == 3 else "scores")
+    better = getattr(function, "higher_is_better", True) is not False
+    takes = "both" if len(places) == 3 else "scores"
+    return Target(name, name, function, takes=takes, higher_is_better=better)
 
 
 def _imported(path: str) -> Function:

@@ -207,7 +207,7 @@ def describe(
         status="running",
         versions=environment.versions(_PACKAGES),
         revision=environment.revision(),
-        notes=stream.notes,
+        notes=(*stream.notes, *((f"{exam.target.label}: {exam.target.warning}",) if exam.target.warning else ())),
     )
 
 
