@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PIECE_OF_IMAGES = 128
 PIECE_OF_FEATURES = 1024
 
+# Elsewhere a piece is as large as keeps a GPU busy.
+PIECE_ELSEWHERE = 1024
+
 Convolution = tuple[Tensor, Tensor, int, int]
 
 
@@ -66,18 +69,27 @@ def score_all(network: nn.Module, inputs: Adapter, x: Array, n_classes: int) -> 
     test batch, and a fold that was kept would be one of weights that are no more.
     """
     folded = inputs.fold(network)
-    piece = inputs.piece(network)
+    is_host = on_host(network)
+    piece = inputs.piece(network) if is_host else max(PIECE_ELSEWHERE, inputs.piece(network))
     scores = np.empty((n_classes, len(x)), np.float32).T  # a class lies together, as the counting wants it
     if folded is None:  # a folded pass has no modes, and setting one takes longer than a small network
         network.eval()
     forward = network if folded is None else folded
     with torch.inference_mode():
-        for start in range(0, len(x), piece):
-            part = x[start : start + piece]
-            scores[start : start + len(part)] = forward(inputs.tensor(part)).cpu().numpy()
+        parts = (forward(inputs.tensor(x[start : start + piece])) for start in range(0, len(x), piece))
+        if is_host:
+            for k, part in enumerate(parts):
+                scores[k * piece : k * piece + len(part)] = part.numpy()
+        elif len(x):
+            scores[:] = torch.cat(list(parts)).cpu().numpy()  # the one wait for the device
     if folded is None:
         network.train()
     return scores
+
+
+def on_host(network: nn.Module) -> bool:
+    """Whether the network is in this processor's memory, where nothing is waited for."""
+    return all(weight.device.type == "cpu" for weight in network.parameters())
 
 
 def features_of(network: nn.Module, inputs: Adapter, x: Array, n_outputs: int) -> NDArray[np.float64]:
@@ -153,7 +165,8 @@ def _fold(conv: nn.Conv2d, norm: nn.BatchNorm2d) -> Convolution:
     assert mean is not None
     assert variance is not None
     # mps has no doubles; there the fold is made on the cpu and sent back.
-    wide = [t.detach().cpu().double() for t in (conv.weight, norm.weight, norm.bias, mean, variance)]
+    place = "cpu" if conv.weight.device.type == "mps" else conv.weight.device
+    wide = [t.detach().to(place).double() for t in (conv.weight, norm.weight, norm.bias, mean, variance)]
     scale = wide[1] / torch.sqrt(wide[4] + norm.eps)
     weight = (wide[0] * scale[:, None, None, None]).float().to(conv.weight.device)
     bias = (wide[2] - wide[3] * scale).float().to(conv.weight.device)

@@ -121,7 +121,9 @@ def project(own: list[Tensor], wanted: list[Tensor]) -> None:
     >>> own
     [tensor([0., 1.])]
     """
-    agreement = sum(float(torch.sum(one * other)) for one, other in zip(own, wanted, strict=True))
-    length = sum(float(torch.sum(one * one)) for one in wanted)
+    products = [torch.sum(one * other) for one, other in zip(own, wanted, strict=True)]
+    squares = [torch.sum(one * one) for one in wanted]
+    numbers = torch.stack([*products, *squares]).tolist()  # one wait for the device
+    agreement, length = sum(numbers[: len(own)]), sum(numbers[len(own) :])
     if agreement < 0 < length:
         torch._foreach_add_(own, wanted, alpha=-agreement / length)
