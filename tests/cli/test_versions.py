@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from recollect.cli import build
-from recollect.errors import UsageError
+from recollect.errors import NotComputable, UsageError
 from tests.runs.importers.versions.writing import lmeval_results
 
 
@@ -81,3 +81,61 @@ def test_a_matrix_file_takes_held_out_columns_too(tmp_path: Path) -> None:
     code, out, _ = call("score", tmp_path / "long.csv", "--held-out", "g", "-m", "held_out.delta")
     assert code == 0
     assert "-0.1000" in out
+
+
+class TestNamesAndFolders:
+    """Versions as strangers name them: numbers and dates in names, one path for all, a folder each."""
+
+    def test_numbers_in_names_order_versions_where_no_date_does(self, tmp_path: Path) -> None:
+        for version in ("v1.10", "v1.9", "v1.2"):
+            lmeval_results(tmp_path / f"{version}.json", f"acme/m-{version}", {"a": 0.5}, date=None)
+        _, _, said = call("score", tmp_path)
+        assert "base m-v1.2, then m-v1.9, m-v1.10, by the numbers in their names" in said
+
+    def test_a_date_of_evaluation_that_contradicts_the_numbers_is_said(self, tmp_path: Path) -> None:
+        for place, version in enumerate(("v1.10", "v1.9", "v1.2")):
+            lmeval_results(tmp_path / f"{version}.json", f"acme/m-{version}", {"a": 0.5}, date=float(place))
+        _, _, said = call("score", tmp_path)
+        assert "by the date of the evaluation; the numbers in their names tell another order (--order)" in said
+
+    def test_a_date_in_the_name_is_the_versions_own(self, tmp_path: Path) -> None:
+        for place, day in enumerate(("2026-02-01", "2026-01-25")):
+            lmeval_results(tmp_path / f"{day}.json", f"prod-{day}", {"a": 0.5}, date=float(place))
+        _, _, said = call("score", tmp_path)
+        assert "base prod-2026-01-25, then prod-2026-02-01, by the dates in their names" in said
+
+    def test_one_model_path_in_a_folder_per_release(self, tmp_path: Path) -> None:
+        for day, score in (("2026-05-01", 0.5), ("2026-04-24", 0.52), ("2026-05-08", 0.4)):
+            lmeval_results(tmp_path / day / "__model" / "results.json", "./model", {"a": score}, date=None, n=500)
+        code, out, said = call("score", tmp_path, "-m", "held_out.delta")
+        assert (code, "-0.1200" in out) == (0, True)
+        assert "told apart by their folders" in said
+        assert "base 2026-04-24, then 2026-05-01, 2026-05-08" in said
+
+    def test_one_version_in_a_file_per_task_stays_one(self, tmp_path: Path) -> None:
+        for task in ("a", "b"):
+            lmeval_results(tmp_path / f"{task}.json", "./model", {task: 0.5})
+        with pytest.raises(NotComputable, match="needs b"):
+            call("score", tmp_path)
+
+    def test_a_task_under_other_conditions_can_be_left_out(self, tmp_path: Path) -> None:
+        lmeval_results(tmp_path / "1.json", "m1", {"a": 0.5, "b": 0.5}, date=1.0)
+        shots = {"n-shot": {"a": 5, "b": 0}}
+        lmeval_results(tmp_path / "2.json", "m2", {"a": 0.4, "b": 0.4}, date=2.0, **shots)
+        with pytest.raises(UsageError, match="shots 0 in m1 and shots 5 in m2"):
+            call("score", tmp_path)
+        assert call("score", tmp_path, "--without", "a")[0] == 0
+
+    def test_a_base_of_zero_is_named(self, tmp_path: Path) -> None:
+        for step, score in enumerate((0.0, 0.3)):
+            lmeval_results(tmp_path / f"{step}.json", f"m/step{step}", {"a": score, "b": 0.5})
+        code, _, said = call("check", tmp_path, "--max", "held_out.relative=0.1")
+        assert code == 1
+        assert "cannot be checked: the base score of a is about 0" in said
+
+    def test_the_gate_names_the_worst_column(self, tmp_path: Path) -> None:
+        for step, (gained, lost) in enumerate(((0.2, 0.5), (0.8, 0.4))):
+            lmeval_results(tmp_path / f"{step}.json", f"m/step{step}", {"gained": gained, "lost": lost})
+        code, out, _ = call("check", tmp_path, "--max", "held_out.relative=0.02")
+        assert code == 0
+        assert "Of 2 columns the worst is lost with 0.2000, which alone is beyond it." in out

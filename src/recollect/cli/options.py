@@ -144,6 +144,7 @@ class Inputs:
             trained=trained_of(self.trained),
             order=names_of(self.order, "--order"),
             target=self.target,
+            without=tuple(self.without or ()),
             lower_is_better=self.lower_is_better,
             subtasks=self.subtasks,
             different_conditions=self.different_conditions,

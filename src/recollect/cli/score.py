@@ -67,6 +67,8 @@ def score(
     if format == "text":
         _explain(lines)
         _say_equal(lines)
+    if not metric and all(line.missing for line in lines):
+        raise NotComputable(f"none of the usual metrics can be computed: {lines[0].reason}.")
     meant = {registry.stands_for(name) for name in metric or ()}
     _refuse_missing(lines, asked=meant & set(registry.all_ids()))
 

@@ -93,6 +93,10 @@ def _base(s: Sweep) -> Array:
 
 def _divisor(s: Sweep) -> Array:
     base = _base(s)
+    zero = np.flatnonzero((np.abs(base) <= _ABOUT_ZERO).all(1))
+    if zero.size:
+        names = np.array(s.matrix.names or [f"column {j + 1}" for j in range(s.matrix.T)])[s.matrix.held_out][zero]
+        raise Undefined(f"the base score of {', '.join(names[:3])} is about 0; it can be left out (--without NAME)")
     return np.where(np.abs(base) > _ABOUT_ZERO, base, np.nan)
 
 

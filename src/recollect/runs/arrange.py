@@ -17,8 +17,8 @@ class Choices:
 
     `base` names the version before any training. `held_out` are tasks that are never trained on. `trained` maps a task
     to the row after which it was trained; the base is row 0. `order` are names of versions, first to last. `target` is
-    the score to read; `subtasks` takes the tasks of a group in its place; `different_conditions` compares what was
-    evaluated under different conditions.
+    the score to read; `without` are tasks that will be left out; `subtasks` takes the tasks of a group in its
+    place; `different_conditions` compares what was evaluated under different conditions.
     """
 
     base: str | None = None
@@ -26,6 +26,7 @@ class Choices:
     trained: tuple[tuple[str, int], ...] = ()
     order: tuple[str, ...] = ()
     target: str | None = None
+    without: tuple[str, ...] = ()
     lower_is_better: bool = False
     subtasks: bool = False
     different_conditions: bool = False
@@ -61,7 +62,10 @@ def arrange(
     order = sorted(range(len(tasks)), key=lambda j: known.get(tasks[j], len(rows) + 1))
     first = None if base is None else rows[base]
     laid = _laid_out(first, timed, known, [tasks[j] for j in order])
-    told = _said(first, timed, known, tasks, by, by_names and not choices.trained)
+    how = ", by --trained" if choices.trained else ", by the names of the versions" if by_names else ""
+    if choices.held_out and not choices.trained and set(known) - set(by_names):
+        how += ", else from the first version on, since nothing tells more (--trained a=1,b=2)"
+    told = _said(first, timed, known, tasks, by, how)
     held = [name for name in tasks if name not in known]
     return replace(
         run,
@@ -230,7 +234,7 @@ def _said(
     known: Mapping[str, int],
     tasks: Sequence[str],
     by: str | None,
-    named: object,
+    how: str,
 ) -> list[str]:
     versions = listed([row.name or "" for row in timed], 8)
     start = f"base {base.name}, then " if base is not None else ""
@@ -238,7 +242,7 @@ def _said(
     notes = [f"versions in the order {start}{versions}" + (f", by {by}" if by else "")] if several else []
     learned = [f"{task} after {'the base' if at == 0 else timed[at - 1].name}" for task, at in known.items()]
     if learned:
-        notes.append(f"trained{', by the names of the versions' if named else ''}: {listed(learned, 6)}")
+        notes.append(f"trained{how}: {listed(learned, 6)}")
     held = [task for task in tasks if task not in known]
     if held:
         against = "no base to measure them against" if base is None else f"measured against {base.name}"

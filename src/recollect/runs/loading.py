@@ -120,7 +120,7 @@ def load_all(
     runs: list[Run] = []
     for place in map(local_copy, paths):
         try:
-            found = _load_folder(place, tool, versions) if place.is_dir() else _load_file(place, tool, versions, rows)
+            found = _load_any(place, tool, versions, rows)
         except (OSError, MemoryError) as error:
             raise UsageError(
                 f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
@@ -155,6 +155,31 @@ def _with_companions(
     if joint is not None:
         runs = [replace(run, joint_run=_joint_run(run, joint)) for run in runs]
     return runs
+
+
+def _load_any(place: Path, tool: str | None, versions: list[_Versions], rows: str | None) -> list[Run]:
+    """The runs of a folder or a file, of a packed one too; those of versions are left for later."""
+    from recollect.runs.unpacked import is_packed, unpack, with_packed_files
+
+    if not place.is_dir() and not (place.is_file() and is_packed(place)):
+        return _load_file(place, tool, versions, rows)
+    known = len(versions)
+    try:
+        if place.is_dir():
+            return _load_folder(place, tool, versions)
+        inside = unpack(place)
+    except UsageError:
+        unpacked = with_packed_files(place) if place.is_dir() and len(versions) == known else None
+        if unpacked is None:
+            raise
+        inside = unpacked
+    note = f"{place.name}: unpacked"
+    runs = _load_folder(inside, tool, versions) if inside.is_dir() else _load_file(inside, tool, versions, rows)
+    versions[known:] = [replace(one, taken_for=f"{note}; {one.taken_for}") for one in versions[known:]]
+    return [
+        replace(run, notes=(note, *run.notes), source=run.source and replace(run.source, path=str(place)))
+        for run in runs
+    ]
 
 
 def _load_folder(folder: Path, tool: str | None, versions: list[_Versions]) -> list[Run]:

@@ -27,6 +27,35 @@ def step_of(*names: str) -> int | None:
     return None
 
 
+def numbers_in(names: Sequence[str]) -> list[tuple[int, ...]] | None:
+    """What orders names that differ in their numbers alone (v1.9, v1.10; week-3; 2026-01-31); None where nothing does.
+
+    A day before its month and year is not guessed at.
+
+    >>> numbers_in(["v1.10", "v1.9"]), numbers_in(["a1", "b2"]), numbers_in(["01-02-2026", "02-01-2026"])
+    ([(1, 10), (1, 9)], None, None)
+    """
+    shapes = {re.sub(r"[0-9]+", "#", name.lower()) for name in names}
+    found = [tuple(int(digits[:18]) for digits in re.findall(r"[0-9]+", name)) for name in names]
+    if len(shapes) != 1 or not found[0] or len(set(found)) != len(found):
+        return None
+    if any(re.search(r"(?<![0-9])[0-9]{1,2}[-_./][0-9]{1,2}[-_./](?:19|20)[0-9]{2}(?![0-9])", name) for name in names):
+        return None
+    return found
+
+
+def is_dated(name: str) -> bool:
+    """Whether a name has a date in it, year first.
+
+    >>> is_dated("prod-2026-01-31"), is_dated("model_20260131"), is_dated("v2.1"), is_dated("seed-20261331")
+    (True, True, False, False)
+    """
+    return (
+        re.search(r"(?<![0-9])(?:19|20)[0-9]{2}([-_.]?)(0[1-9]|1[0-2])\1(0[1-9]|[12][0-9]|3[01])(?![0-9])", name)
+        is not None
+    )
+
+
 def is_base(name: str) -> bool:
     """Whether a version is called the base.
 

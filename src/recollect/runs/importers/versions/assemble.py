@@ -12,7 +12,7 @@ from recollect.runs.arrange import Choices, arrange
 from recollect.runs.importers.build import make_run
 from recollect.runs.importers.versions.columns import ScoreColumn, chosen, refuse_other_conditions, tasks_of
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, name_of
-from recollect.runs.importers.versions.ordering import families, merged, ordered
+from recollect.runs.importers.versions.ordering import families, merged, ordered, told_apart
 from recollect.runs.importers.versions.tables import VersionItems
 from recollect.runs.run import Row, Run, Task
 from recollect.runs.shares import is_share
@@ -21,11 +21,11 @@ from recollect.runs.version_names import in_one_form, is_base, listed, short_nam
 
 def runs_of(evaluations: Iterable[Evaluation], root: Path, tool: str, choices: Choices) -> list[Run]:
     """The runs of all evaluations that were found at a path or at several."""
-    found = list(evaluations)
+    found, about_names = told_apart(list(evaluations))
     if not found:
         raise UsageError(f"{root}: no evaluation of any version is in it.")
     made = [one for members in families(found) for one in _of_family(members, root, tool, choices)]
-    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
+    notes = tuple(dict.fromkeys((*about_names, *(note for one in found for note in one.notes))))
     return [
         replace(run, stream=stream, notes=(*run.notes, *notes))
         for run, stream in zip(made, _streams(made), strict=True)
@@ -56,7 +56,8 @@ def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choi
     versions, labels = [versions[place] for place in places], [labels[place] for place in places]
     tasks, about_groups = tasks_of(versions, choices)
     columns, about_scores = chosen(versions, tasks, choices.target, choices.lower_is_better)
-    different = refuse_other_conditions(versions, labels, columns)
+    compared = [column for column in columns if column.task not in choices.without]
+    different = refuse_other_conditions(versions, labels, compared)
     if different and not choices.different_conditions:
         raise UsageError(
             f"{root}: versions were evaluated under different conditions and are not comparable; {different}."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from recollect.errors import UsageError
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured
-from recollect.runs.version_names import is_base, listed, without_step
+from recollect.runs.version_names import is_base, is_dated, listed, numbers_in, step_of, without_step
 
 
 def families(found: Sequence[Evaluation]) -> list[list[Evaluation]]:
@@ -37,6 +38,28 @@ def families(found: Sequence[Evaluation]) -> list[list[Evaluation]]:
     (base,) = bases
     rest = [one for name, members in alone.items() if name != base for one in members]
     return [*([*alone[base], *members] for members in several.values()), *([rest] if rest else [])]
+
+
+def told_apart(found: Sequence[Evaluation]) -> tuple[list[Evaluation], list[str]]:
+    """Versions that are all called alike (a pipeline has one path) are told apart by their folders or files."""
+    if len({one.version for one in found}) > 1 or len(found) < 2 or found[0].step is not None or found[0].family:
+        return list(found), []
+    tasks = [set(one.scores) for one in found]
+    if not any(tasks[a] & tasks[b] for a in range(len(found)) for b in range(a)):
+        return list(found), []  # one version, a file per task
+    parents = [one.path.absolute().parent.parts for one in found]
+    depth = next((at for at, parts in enumerate(zip(*parents, strict=False)) if len(set(parts)) > 1), None)
+    stems = [re.sub(r"_?\d{4}-\d{2}-\d{2}T[-0-9.]+$", "", one.path.stem) for one in found]
+    if depth is not None and all(len(parts) > depth for parts in parents):
+        names, by = [parts[depth] for parts in parents], "folders"
+    elif depth is None and len(set(stems)) > 1 and all(stems):
+        names, by = stems, "files"
+    else:
+        return list(found), []
+    note = f"all versions are called {found[0].version}: they are told apart by their {by}"
+    return [
+        replace(one, model=name, revision="", step=step_of(name)) for one, name in zip(found, names, strict=True)
+    ], [note]
 
 
 def merged(found: Sequence[Evaluation]) -> tuple[list[Evaluation], list[str]]:
@@ -103,7 +126,17 @@ def ordered(found: Sequence[Evaluation], labels: Sequence[str]) -> tuple[list[in
         return by_step, "the step or number in their names" + (
             f" ({labels[plain[0]]} has none and is first)" if plain else ""
         )
+    others = [place for place in places if not is_base(labels[place])]
+    numbers = numbers_in([labels[place] for place in others]) if len(others) > 1 else None
+    rank = dict(zip(others, numbers, strict=True)) if numbers and len(places) - len(others) <= 1 else {}
+    by_number = sorted(places, key=lambda place: rank.get(place, ()))
+    if rank and all(is_dated(labels[place]) for place in others):
+        return by_number, "the dates in their names"
     dates = [one.date for one in found]
     if len(found) > 1 and all(date is not None for date in dates) and len(set(dates)) == len(dates):
-        return sorted(places, key=lambda place: dates[place] or 0.0), "the date of the evaluation"
+        by_date = sorted(places, key=lambda place: dates[place] or 0.0)
+        other = "; the numbers in their names tell another order (--order)" if rank and by_date != by_number else ""
+        return by_date, f"the date of the evaluation{other}"
+    if rank:
+        return by_number, "the numbers in their names"
     return places, "the order in which they were found: no step in the names and no date tells another"
