@@ -8,12 +8,14 @@ to write a file, to remove one, to start a process, to open a socket or to unpic
 
     python benchmarks/fuzz_readers.py                       # 200,000 inputs, 2 processes
     python benchmarks/fuzz_readers.py --inputs 4000 --results /tmp/table.md
+    python benchmarks/fuzz_readers.py --state /tmp/state.jsonl    # can be stopped, and goes on
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import multiprocessing
 import os
 import platform
@@ -23,8 +25,8 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
@@ -198,7 +200,7 @@ def judge(sample: Sample, case: int, path: Path, guard: Guard) -> Outcome:
     return Outcome(sample.reader, case, verdict, seconds, detail)
 
 
-def work(seed: int, cases: range, home: Path, report: Connection) -> None:
+def work(seed: int, cases: Sequence[int], home: Path, report: Connection) -> None:
     """One worker: announce each case before it is tried, so that a crash has a number."""
     sys.dont_write_bytecode = True
     warnings.simplefilter("ignore")
@@ -222,13 +224,13 @@ def by_reader() -> dict[str, list[Sample]]:
 
 def run_share(
     seed: int,
-    cases: range,
+    cases: Sequence[int],
     home: Path,
     outcomes: list[Outcome],
     context: multiprocessing.context.SpawnContext,
 ) -> Iterator[None]:
     """Start a worker on its share; a generator that is asked, again and again, to take what has come."""
-    while len(cases):
+    while cases:
         receive, send = context.Pipe(duplex=False)
         worker = context.Process(target=work, args=(seed, cases, home, send), daemon=True)
         worker.start()
@@ -259,12 +261,15 @@ def run_share(
                 yield
 
 
-def fuzz(inputs: int, seed: int, workers: int) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+def fuzz(inputs: int, seed: int, workers: int, state: Path | None = None) -> list[Outcome]:
+    outcomes = _done(state)
+    known = {outcome.case for outcome in outcomes}
+    left = [case for case in range(inputs) if case not in known]
+    kept = len(outcomes)
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory(prefix="fuzz-readers-") as scratch:
         shares = [
-            run_share(seed, range(n, inputs, workers), Path(scratch) / f"worker{n}" / "in", outcomes, context)
+            run_share(seed, left[n::workers], Path(scratch) / f"worker{n}" / "in", outcomes, context)
             for n in range(workers)
         ]
         printed = 0
@@ -272,12 +277,29 @@ def fuzz(inputs: int, seed: int, workers: int) -> list[Outcome]:
             for share in list(shares):
                 if next(share, "done") == "done":
                     shares.remove(share)
+            if state is not None and len(outcomes) >= kept + 500:
+                kept = _keep(state, outcomes, kept)
             if len(outcomes) >= printed + 10_000:
                 printed = len(outcomes)
                 bad = sum(outcome.verdict == "failed" for outcome in outcomes)
                 print(f"{printed:,} of {inputs:,} inputs, {bad} failures", flush=True)
             time.sleep(0.002)
+    if state is not None:
+        _keep(state, outcomes, kept)
     return outcomes
+
+
+def _done(state: Path | None) -> list[Outcome]:
+    """What an earlier call has come to."""
+    lines = state.read_text().splitlines() if state is not None and state.exists() else []
+    return [Outcome(**json.loads(line)) for line in lines]
+
+
+def _keep(state: Path, outcomes: list[Outcome], kept: int) -> int:
+    """Append what is new; it gives how many are kept."""
+    with state.open("a") as file:
+        file.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes[kept:])
+    return len(outcomes)
 
 
 def table(outcomes: list[Outcome], seed: int, workers: int) -> str:
@@ -310,9 +332,10 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--state", type=Path, help="a file of outcomes, of one seed, to go on from")
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results" / "fuzz_readers.md")
     given = parser.parse_args()
-    outcomes = fuzz(given.inputs, given.seed, given.workers)
+    outcomes = fuzz(given.inputs, given.seed, given.workers, given.state)
     failures = [outcome for outcome in outcomes if outcome.verdict == "failed"]
     shown: set[str] = set()
     for failure in failures:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import os
 import pickle
 import random
 import subprocess
 import sys
+import time
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
@@ -16,6 +18,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
+from sklearn.cluster import Birch
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
@@ -23,7 +27,8 @@ from torch import nn
 
 from recollect.errors import UsageError
 from recollect.learners import Setting, wrap, wrap_sklearn
-from recollect.learners.frozen import freeze, thaw
+from recollect.learners.frozen import _classes, _makers, freeze, thaw
+from recollect.learners.keeping import attributes_of, give_attributes
 from recollect.protocol import run_protocol
 
 from .helpers import SEEDS, same
@@ -59,7 +64,9 @@ def again(thing):
         torch.float64,
         torch.Size((2, 3)),
         torch.device("cpu"),
-        np.dtype([("a", "<f4"), ("b", "<i8")]),
+        bytearray(b"ab"),
+        [np.float32(2.5), np.bool_(True), 2 + 3j],
+        {(0, "a"): 1, 2: [3]},
     ],
     ids=lambda held: type(held).__name__,  # the order of a set in a text is not the same in two processes
 )
@@ -101,15 +108,69 @@ def test_generators_go_on():
     assert torch.equal(torch.rand(3, generator=back[3]), torch.rand(3, generator=kept.held[3]))
 
 
+def test_a_generator_spawns_what_it_would_have_spawned():
+    kept = np.random.default_rng(2)
+    kept.spawn(1)
+    back = again(Thing(kept))
+    assert back.spawn(1)[0].random() == kept.spawn(1)[0].random()
+
+
 def test_what_is_shared_stays_shared():
     thing = Thing([1])
-    shared = {1}
-    thing.held = [shared, shared, thing, Thing.Inner()]
+    shared, array = {1}, np.ones(3)
+    thing.held = [shared, shared, thing, array, array]
     fresh = Thing()
     back = thaw(freeze(thing), fresh)["held"]
     assert back[0] is back[1]
     assert back[2] is fresh
-    assert type(back[3]) is Thing.Inner
+    assert back[3] is back[4]
+    back[3][0] = 5
+
+
+def test_what_is_not_plain_is_read_where_it_is_signed():
+    inner = Thing.Inner()
+    with torch.random.fork_rng():
+        inner.network = nn.Linear(2, 2)
+    held = [inner, np.dtype([("a", "<f4")]), range(3), sparse.eye_array(2, format="csr")]
+    with pytest.raises(UsageError, match="cannot be saved"):
+        freeze(Thing(held))
+    back = thaw(freeze(Thing(held), is_signed=True), Thing(), is_signed=True)["held"]
+    assert type(back[0]) is Thing.Inner
+    assert torch.equal(back[0].network.weight, inner.network.weight)
+    assert back[1:3] == held[1:3]
+    assert (back[3] != held[3]).nnz == 0
+    with pytest.raises(UsageError, match="no part of the learner's state"):
+        thaw(freeze(Thing(held), is_signed=True), Thing())
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_arrays_that_share_their_numbers_are_refused(is_signed):
+    """A copy of each would be saved, and what is written to one would no longer be seen in the other."""
+    whole = np.arange(6.0)
+    for held in ([whole, whole[2:4]], [whole[::-1], whole[:1]], [torch.from_numpy(whole), whole]):
+        with pytest.raises(UsageError, match="share their numbers"):
+            freeze(Thing(held), is_signed)
+    assert freeze(Thing([whole[:3], whole[3:], whole[:0]]), is_signed)
+
+
+@pytest.mark.parametrize(
+    "loss", ["hinge", "log_loss", "modified_huber", "squared_hinge", "huber", "epsilon_insensitive"]
+)
+def test_incremental_learners_of_sklearn_are_values(loss):
+    x, y = np.random.default_rng(0).random((40, 3)), np.arange(40) % 2
+    one = SGDClassifier(loss=loss, random_state=np.random.RandomState(1)).partial_fit(x, y, classes=[0, 1])
+    two = SGDClassifier()
+    state = attributes_of(one)
+    assert list(state) == ["pickled"]
+    give_attributes(two, state)
+    assert attributes_of(two) == state
+    assert np.array_equal(one.partial_fit(x, y).coef_, two.partial_fit(x, y).coef_)
+
+
+def test_birch_keeps_views_and_cannot_be_resumed():
+    """Its tree would be another one after it was read, without a word."""
+    with pytest.raises(UsageError, match="share their numbers"):
+        attributes_of(Birch().partial_fit(np.random.default_rng(0).random((60, 5))))
 
 
 class Trainer:
@@ -254,6 +315,20 @@ EVIL = [
     ("scipy.stats._distn_infrastructure", "rv_discrete"),
     ("scipy.optimize", "OptimizeResult"),
     ("scipy.interpolate", "interp1d", [1], [2]),
+    ("scipy.sparse", "csr_matrix"),
+    ("scipy.sparse._csr", "csr_array", (2, 2)),
+    ("sklearn.linear_model", "SGDClassifier"),
+    ("sklearn.pipeline", "Pipeline", []),
+    ("torch.nn.modules.linear", "Linear", 2, 2),
+    ("torch.optim.sgd", "SGD", []),
+    ("torch.fx.graph_module", "GraphModule", {}, ""),
+    ("numpy.random.mtrand", "RandomState"),
+    ("numpy", "dtype", "O"),
+    ("copyreg", "_reconstructor", object, object, None),
+    ("fractions", "Fraction", "1e999999999"),
+    ("types", "SimpleNamespace"),
+    (__name__, "Thing"),
+    (__name__, "Thing.Inner"),
 ]
 
 
@@ -263,23 +338,73 @@ def test_nothing_of_a_checkpoint_is_run(call, where, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     evil = named(*call)
     frozen = evil if where == "around" else pickle.dumps(([], evil), protocol=4)
-    with pytest.raises(UsageError, match="no part of the learner's state"):
+    with pytest.raises(UsageError, match=r"no part of the learner's state|cannot be read"):
         thaw(frozen, Thing())
     assert not list(tmp_path.iterdir())
 
 
-def test_a_distribution_does_not_run_the_code_in_its_state(tmp_path):
-    """Distributions of scipy make functions from a template in their state, with `exec`."""
-    from scipy.stats import norm
+def made_of(call, state=b""):
+    """A state of an object that holds what this pickle makes."""
+    body = b"\x80\x04}" + pickle.dumps("held", 4)[2:-1] + call[2:-1] + state + b"s."
+    return pickle.dumps(([], body), protocol=4)
 
-    made = tmp_path / "made"
-    evil = type(norm)(name="norm")
-    evil.__dict__["_parse_arg_template"] = f"open({str(made)!r}, 'w').close()"
-    body = pickle.dumps({"held": evil}, protocol=4)
-    assert b"_parse_arg_template" in body
-    with pytest.raises(UsageError, match="no part of the learner's state"):
-        thaw(pickle.dumps(([], body), protocol=4), Thing())
-    assert not made.exists()
+
+ADMITTED = sorted({*_makers(), *_classes()})
+
+
+@pytest.mark.parametrize("name", ADMITTED, ids=".".join)
+def test_no_admitted_name_runs_code_of_its_arguments_or_of_its_state(name, tmp_path):
+    """Each is called with code, with far too large a number, with a class; its state is set to all of these."""
+    ran = tmp_path / "ran"
+    code = f"open({str(ran)!r}, 'w').close()"
+    hostile = [(), (code,), (code, code), ({"__reduce__": code, "__class__": code},), (2**62,), ([code],) * 7]
+    state = pickle.dumps({"__setstate__": code, "__class__": code, "_parse_arg_template": code}, 4)[2:-1] + b"b"
+    slots = pickle.dumps((None, {"__class__": code, "update_params": code}), 4)[2:-1] + b"b"
+    for arguments in hostile:
+        for after in (b"", state, slots):
+            with contextlib.suppress(UsageError):
+                thaw(made_of(named(*name, *arguments), after), Thing())
+    new = b"\x80\x04" + b"".join(pickle.dumps(part, 4)[2:-1] for part in name) + b"\x93)\x81."
+    for after in (b"", state, slots):
+        with contextlib.suppress(UsageError):
+            thaw(made_of(new, after), Thing())
+    assert not ran.exists()
+    assert {*_makers(), *_classes()} == {*ADMITTED}
+
+
+def test_the_state_of_an_admitted_class_changes_no_class(tmp_path):
+    from sklearn.preprocessing import LabelBinarizer
+
+    before = dict(vars(LabelBinarizer))
+    cls = b"\x80\x04" + pickle.dumps("sklearn.preprocessing._label", 4)[2:-1] + pickle.dumps("LabelBinarizer", 4)[2:-1]
+    for state in ({"fit": 1}, (None, {"fit": 1})):
+        with pytest.raises(UsageError):
+            thaw(made_of(cls + b"\x93.", pickle.dumps(state, 4)[2:-1] + b"b"), Thing())
+    assert dict(vars(LabelBinarizer)) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (bytes(4), "float32", (2**40,), (1,), "cpu", False, False),
+        (bytes(4), "float32", (1,), (2**40,), "cpu", False, False),
+        (b"", "float32", (-1,), (1,), "cpu", False, False),
+        (bytes(4), "load", (1,), (1,), "cpu", False, False),
+    ],
+)
+def test_a_tensor_that_is_not_what_it_declares(arguments):
+    with pytest.raises(UsageError):
+        thaw(made_of(named("recollect.learners.frozen", "tensor", *arguments)), Thing())
+
+
+@pytest.mark.parametrize(
+    "body", [b"}" + b")" + b"\x85" * 100_000 + b"Ns.", b"]r\xff\xff\xff\x7f0}.", b"]" * 90 + b"a" * 89 + b"."]
+)
+def test_bombs(body):
+    started = time.process_time()
+    with contextlib.suppress(UsageError):
+        assert thaw(pickle.dumps(([], body), protocol=4), Thing()) == {}
+    assert time.process_time() - started < 1
 
 
 def test_a_table_names_no_function():

@@ -316,3 +316,16 @@ def test_a_row_of_objects_is_a_list_where_that_is_asked_for():
     assert back[0][1] == [{"b": 1}, {"b": 1}]
     with pytest.raises(UsageError, match="objects"):
         load(pickle.dumps(made))
+
+
+CODES = [code for name in dir(pickle) if isinstance(code := getattr(pickle, name), bytes) and len(code) == 1]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_instruction_alone_or_cut_off_is_refused(code):
+    for data in (code, code + b".", code + b"\x01", b"N" + code + b".", b"(" + code + b"."):
+        try:
+            value = load(data)
+        except UsageError:
+            continue
+        assert value in (None, True, False, 0, [], {}, (), set(), frozenset(), (None,), (None, None)) or value == b""

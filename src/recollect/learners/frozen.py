@@ -1,7 +1,10 @@
 """The attributes of somebody's object as bytes and back, for objects that have no `state` of their own.
 
-A pickle is a program, so `thaw` looks up types of a short list and no function but those that rebuild numpy's and
-torch's values. What it would refuse, `freeze` refuses first: no checkpoint is written that cannot be read.
+The bytes are a pickle. `thaw` reads it with the one safe unpickler (`recollect.runs.safe_pickle`): arrays, plain
+containers, numbers of torch, random generators, and the few objects that scikit-learn's incremental learners keep. None
+of these runs anything that is in its state: each is made by a function below from values that it checks, or takes its
+state as attributes. What needs more is refused when it is saved, or is signed: then Python's unpickler reads it, after
+the signature was found to be the user's own.
 
 The bytes are those of the values alone. Pickle writes an object that is met twice as a reference, and which equal
 strings, dtypes or tuples are one object differs between a learner that was restored and one that was not; here such
@@ -11,46 +14,38 @@ values stand in a table, each once, and sets in a sorted order. So the two have 
 from __future__ import annotations
 
 import io
+import math
 import pickle
+import random
+import re
 import sys
 from ast import literal_eval
-from collections.abc import Callable
-from types import FunctionType
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from recollect.errors import UsageError
 from recollect.learners.base import Array
+from recollect.runs import safe_pickle
+from recollect.runs.pickle_values import Refused, RefusedName
 
-_TRUSTED = ("numpy", "scipy", "sklearn")
-# Parts of them whose types open files, fetch or call things.
-_NOT_VALUES = ("numpy.lib", "numpy.testing", "numpy.f2py", "scipy.io", "sklearn.datasets", "sklearn.externals")
-_PLAIN = {
-    "builtins": (
-        *("set", "frozenset", "bytearray", "complex", "range", "slice", "object"),
-        *("int", "float", "bool", "str", "bytes", "list", "tuple", "dict"),  # a defaultdict names them
-    ),
-    "collections": ("OrderedDict", "defaultdict", "deque", "Counter"),
-    "copyreg": ("_reconstructor",),
-    "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
-    "decimal": ("Decimal",),
-    "fractions": ("Fraction",),
-    "random": ("Random",),
-    "types": ("SimpleNamespace",),
-    __name__: ("tensor", "generator"),
+# What incremental learners of scikit-learn keep beside arrays and numbers: objects whose state is their attributes,
+_SKLEARN_OBJECTS = {
+    "sklearn.neural_network._stochastic_optimizers": ("AdamOptimizer", "SGDOptimizer"),
+    "sklearn.preprocessing._label": ("LabelBinarizer",),
 }
-# Functions by which numpy rebuilds its arrays, numbers and generators.
-_MAKERS = frozenset(
-    (
-        "_reconstruct",
-        "_frombuffer",
-        "scalar",
-        "__randomstate_ctor",
-        "__bit_generator_ctor",
-        "__generator_ctor",
-    )
-)
+# and losses in C that are made of a number or of nothing.
+_SKLEARN_LOSSES = {
+    "sklearn.linear_model._sgd_fast": (
+        *("Hinge", "SquaredHinge", "ModifiedHuber", "EpsilonInsensitive", "SquaredEpsilonInsensitive"),
+    ),
+    "sklearn._loss._loss": ("CyHalfBinomialLoss", "CyHalfSquaredError", "CyHuberLoss"),
+}
 _SELF = -1
 _FLAT = (int, str, bool, type(None))
 _SORTABLE = (*_FLAT, float, bytes)
@@ -68,26 +63,28 @@ def freeze(thing: Any, is_signed: bool = False) -> bytes:
         file = io.BytesIO()
         pickler = _Freeze(file, thing)
         pickler.dump(dict(sorted(vars(thing).items())))
+        if pickler.has_views():
+            raise _cannot(thing, "two of its arrays share their numbers, and would not after they were read")
         frozen = pickle.dumps((pickler.values, file.getvalue()), protocol=4)
         _load(frozen, thing, is_signed)
-    except _Refused as refused:
-        raise _cannot(thing, f"it holds {refused}, which a checkpoint cannot bring back") from None
+    except RefusedName as refused:
+        raise _cannot(thing, f"it holds {refused.name}, which a checkpoint cannot bring back") from None
     except (pickle.PicklingError, *_BROKEN) as error:
         raise _cannot(thing, str(error)) from None
     return frozen
 
 
 def thaw(frozen: bytes, thing: Any, is_signed: bool = False) -> dict[str, Any]:
-    """The attributes in `frozen`: values of Python, numpy, scipy, scikit-learn, torch and the object's own package.
+    """The attributes in `frozen`: plain values, arrays, and what else this module makes.
 
     With `is_signed` anything is looked up and called: only for bytes whose signature was found to be the user's own.
     """
     name = type(thing).__name__
     try:
         return _load(frozen, thing, is_signed)
-    except _Refused as refused:
+    except RefusedName as refused:
         raise UsageError(
-            f"The checkpoint asks for {refused}, which is no part of the learner's state: {name} would never have"
+            f"The checkpoint asks for {refused.name}, which is no part of the learner's state: {name} would never have"
             " saved it. It was made by another learner, or changed since. Remove the run's folder and run from the"
             " start."
         ) from None
@@ -98,11 +95,7 @@ def thaw(frozen: bytes, thing: Any, is_signed: bool = False) -> dict[str, Any]:
         ) from None
 
 
-_BROKEN = (TypeError, AttributeError, ValueError, RuntimeError, ImportError)
-
-
-class _Refused(Exception):
-    """A name that is looked up by no checkpoint of ours."""
+_BROKEN = (TypeError, AttributeError, ValueError, RuntimeError, ImportError, MemoryError, Refused)
 
 
 def _cannot(thing: Any, reason: str) -> UsageError:
@@ -122,6 +115,7 @@ class _Freeze(pickle.Pickler):
         self.values: list[str] = []
         self._places: dict[str, int] = {}
         self._sets: dict[int, tuple[int, Any]] = {}
+        self._memory: list[tuple[int, int]] = []
 
     def persistent_id(self, obj: Any) -> Any:
         if obj is self._thing:
@@ -144,18 +138,44 @@ class _Freeze(pickle.Pickler):
         self._sets[id(obj)] = (len(self._sets), obj)  # kept: an id is one object's while it lives
         return (len(self._sets) - 1, type(obj) is set, sorted(obj, key=lambda item: (type(item).__name__, repr(item))))
 
+    def has_views(self) -> bool:
+        """Whether an array lies in another one's memory: what is written to one is then seen in the other."""
+        placed = sorted(self._memory)
+        return any(low < end for (_, end), (low, _) in pairwise(placed))
+
     def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind is np.ndarray and obj.size:
+            self._memory.append(_extent(obj.ctypes.data, obj.shape, obj.strides, obj.itemsize))
+        if kind is SimpleNamespace:
+            return namespace, (dict(sorted(vars(obj).items())),)
+        if kind is random.Random:
+            return python_random, (obj.getstate(),)
+        if kind is np.random.RandomState:
+            return random_state, (obj.get_state(legacy=False),)
+        if kind is np.random.Generator and isinstance(obj.bit_generator.seed_seq, np.random.SeedSequence):
+            return numpy_generator, (obj.bit_generator.state, obj.bit_generator.seed_seq.state)
         torch = sys.modules.get("torch")
         if torch is None:
             return NotImplemented
         if type(obj) in (torch.Tensor, torch.nn.Parameter) and obj.layout is torch.strided and not obj.is_quantized:
-            raw = obj.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy() if obj.numel() else None
+            flat = obj.detach().cpu().contiguous().reshape(-1)
+            raw = flat.view(torch.uint8).numpy().tobytes() if obj.numel() else b""
             shape = tuple(obj.shape)
-            kind = str(obj.dtype).removeprefix("torch."), shape, _own_stride(shape, obj.stride()), str(obj.device)
-            return tensor, (raw, *kind, obj.requires_grad, type(obj) is torch.nn.Parameter)
+            if raw:
+                steps = [step * obj.itemsize for step in obj.stride()]
+                self._memory.append(_extent(obj.data_ptr(), shape, steps, obj.itemsize))
+            about = str(obj.dtype).removeprefix("torch."), shape, _own_stride(shape, obj.stride()), str(obj.device)
+            return tensor, (raw, *about, obj.requires_grad, type(obj) is torch.nn.Parameter)
         if isinstance(obj, torch.Generator):
             return generator, (obj.get_state().numpy(), str(obj.device))
         return NotImplemented
+
+
+def _extent(start: int, shape: Sequence[int], steps: Sequence[int], size: int) -> tuple[int, int]:
+    """From where to where in memory an array lies."""
+    spans = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
+    return start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans) + size
 
 
 def _value(obj: Any) -> str | None:
@@ -179,95 +199,88 @@ _READ: dict[str, Callable[[str], Any]] = {
     "s": str,
     "b": lambda text: text.encode("latin-1"),
     "t": literal_eval,
-    "d": np.dtype,
+    "d": lambda text: _dtype(text),
     "o": lambda text: _of_torch(text),
 }
 
 
 def _load(frozen: bytes, thing: Any, is_signed: bool = False) -> dict[str, Any]:
-    values, body = _Thaw(frozen, thing, []).load()
-    reader = _ThawAll if is_signed else _Thaw
-    attributes: dict[str, Any] = reader(body, thing, [_READ[text[0]](text[1:]) for text in values]).load()
+    plain = safe_pickle.loads(frozen)
+    if not (
+        isinstance(plain, tuple) and len(plain) == 2 and isinstance(plain[0], list) and isinstance(plain[1], bytes)
+    ):
+        raise ValueError("it is no state of an object")
+    outside = _Outside(thing, [_READ[text[0]](text[1:]) for text in plain[0]])
+    if is_signed:
+        attributes: Any = _ThawAll(plain[1], outside).load()
+    else:
+        attributes = safe_pickle.loads(plain[1], more=safe_pickle.More(_makers(), _classes(), outside))
+    if not isinstance(attributes, dict):
+        raise ValueError("it is no state of an object")
     return attributes
 
 
-class _Thaw(pickle.Unpickler):
-    """An unpickler that looks up types of values and of a learner's packages, and no function but their makers."""
+class _Outside:
+    """What stands outside the pickle: the object itself, values of the table by their places, sets by their numbers."""
 
-    def __init__(self, frozen: bytes, thing: Any, values: list[Any]) -> None:
-        super().__init__(io.BytesIO(frozen))
+    def __init__(self, thing: Any, values: list[Any]) -> None:
         self._thing = thing
-        self._package = type(thing).__module__.split(".")[0]
         self._values = values
         self._sets: dict[int, Any] = {}
 
-    def persistent_load(self, pid: Any) -> Any:
+    def __call__(self, pid: Any) -> Any:
         if isinstance(pid, int):
             return self._thing if pid == _SELF else self._values[pid]
         number, *content = pid
         if content:
             is_set, items = content
+            if not all(type(item) in _SORTABLE for item in items):
+                raise ValueError("a set holds what is no plain value")
             self._sets[number] = set(items) if is_set else frozenset(items)
         return self._sets[number]
 
-    def find_class(self, module: str, name: str) -> Any:
-        package = module.split(".")[0]
-        if name in _PLAIN.get(module, ()):
-            return super().find_class(module, name)
-        if package in (*_TRUSTED, "torch", self._package):
-            found = super().find_class(module, name)
-            if isinstance(found, type) and self._admits(found):
-                return found
-            if _is_maker(package, name):
-                return found
-        raise _Refused(f"{module}.{name}")
 
-    def _admits(self, found: type) -> bool:
-        """Judged by where a type is defined: a module has the types that it imported, too."""
-        home = found.__module__
-        package = home.split(".")[0]
-        if package == "torch":
-            return _is_torchs_value(found)
-        if package == self._package:
-            return True
-        if package not in _TRUSTED or home.startswith(_NOT_VALUES) or found is np.memmap:
-            return False
-        if package == "scipy":  # scipy's distributions write code from their state and run it
-            return home.startswith("scipy.sparse")
-        return package == "numpy" or _sets_state_as_plain(found)
+class _ThawAll(pickle.Unpickler):
+    """An unpickler of what the user's own runs have signed: it looks up and calls anything."""
+
+    def __init__(self, frozen: bytes, outside: _Outside) -> None:
+        super().__init__(io.BytesIO(frozen))
+        self.persistent_load = outside  # type: ignore[method-assign]
 
 
-class _ThawAll(_Thaw):
-    """An unpickler of what the user's own runs have signed."""
+def _makers() -> dict[tuple[str, str], Callable[..., Any]]:
+    """What may be called by its name, whatever the arguments are."""
+    made: dict[tuple[str, str], Callable[..., Any]] = {
+        ("builtins", "complex"): complex,
+        ("builtins", "bytearray"): _byte_array,
+        ("collections", "OrderedDict"): OrderedDict,
+        ("collections", "defaultdict"): defaultdict,
+        ("collections", "deque"): deque,
+        ("collections", "Counter"): Counter,
+        **{("datetime", kind.__name__): kind for kind in (date, datetime, time, timedelta, timezone)},
+        **{(__name__, own.__name__): own for own in (tensor, generator, namespace, python_random, random_state)},
+        (__name__, "numpy_generator"): numpy_generator,
+    }
+    if torch := sys.modules.get("torch"):
+        made |= {("torch", "Size"): torch.Size, ("torch", "device"): torch.device}
+    losses = _of_loaded(_SKLEARN_LOSSES)
+    return made | {name: (lambda *given, kind=kind: kind(*map(float, given))) for name, kind in losses.items()}
 
-    def find_class(self, module: str, name: str) -> Any:
-        return pickle.Unpickler.find_class(self, module, name)
+
+def _classes() -> dict[tuple[str, str], type]:
+    """Types that an object is made of without a call, and those that a defaultdict may name."""
+    plain = (int, float, bool, str, bytes, list, tuple, dict, set)
+    return {("builtins", kind.__name__): kind for kind in plain} | _of_loaded(_SKLEARN_OBJECTS)
 
 
-def _sets_state_as_plain(found: type) -> bool:
-    """Whether an object of scikit-learn takes its state as attributes: an estimator, or no Python code of its own."""
-    base = getattr(sys.modules.get("sklearn.base"), "BaseEstimator", None)
-    own = getattr(found, "__setstate__", None)
-    return not isinstance(own, FunctionType) or (base is not None and own is base.__setstate__)
-
-
-def _is_maker(package: str, name: str) -> bool:
-    by_cython = package in _TRUSTED and name.startswith("__pyx_unpickle_") and "." not in name
-    return by_cython or (package == "numpy" and name in _MAKERS)
-
-
-def _is_torchs_value(found: type) -> bool:
-    """Layers, optimisers and their schedules; of the rest what describes a tensor."""
-    import torch
-
-    if found in (torch.Size, torch.device) or issubclass(found, torch.nn.Module):
-        return True
-    optim = sys.modules.get("torch.optim")
-    return optim is not None and issubclass(found, (optim.Optimizer, optim.lr_scheduler.LRScheduler))
+def _of_loaded(names: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, str], type]:
+    """The types of these names in modules that are loaded: a checkpoint imports nothing."""
+    found = ((m, n, getattr(sys.modules.get(m), n, None)) for m, group in names.items() for n in group)
+    return {(module, name): kind for module, name, kind in found if isinstance(kind, type)}
 
 
 def tensor(
-    raw: Array | None,
+    raw: bytes,
     dtype: str,
     shape: tuple[int, ...],
     stride: tuple[int, ...],
@@ -278,9 +291,13 @@ def tensor(
     """A torch tensor or parameter of these bytes, in the memory layout that it had."""
     import torch
 
-    made = torch.empty_strided(shape, stride, dtype=_of_torch(dtype), device=device)
-    if raw is not None:
-        made.copy_(torch.from_numpy(np.array(raw)).view(made.dtype).reshape(shape))
+    kind = _of_torch(dtype)
+    count = math.prod(shape) * kind.itemsize
+    if min((*shape, 0)) < 0 or count != len(raw) or _own_stride(shape, stride) != stride:
+        raise ValueError("a tensor is not what it declares")
+    made = torch.empty_strided(shape, stride, dtype=kind, device=device)
+    if raw:
+        made.copy_(torch.frombuffer(bytearray(raw), dtype=torch.uint8).view(made.dtype).reshape(shape))
     if is_parameter:
         return torch.nn.Parameter(made, requires_grad=requires_grad)
     return made.requires_grad_(requires_grad)
@@ -292,6 +309,46 @@ def generator(state: Array, device: str) -> Any:
 
     made = torch.Generator(device)
     made.set_state(torch.from_numpy(np.array(state)))
+    return made
+
+
+def namespace(attributes: dict[str, Any]) -> SimpleNamespace:
+    """A namespace with these attributes."""
+    return SimpleNamespace(**attributes)
+
+
+def _byte_array(data: bytes = b"") -> bytearray:
+    """Bytes that may be changed; a number is not taken for their length."""
+    if not isinstance(data, bytes):
+        raise TypeError("bytes were expected")
+    return bytearray(data)
+
+
+def python_random(state: Any) -> random.Random:
+    """A generator of Python's that goes on from this state."""
+    made = random.Random()
+    made.setstate(state)
+    return made
+
+
+def random_state(state: dict[str, Any]) -> np.random.RandomState:
+    """A RandomState of numpy's that goes on from this state."""
+    made = np.random.RandomState(_bit_generator(state, None))
+    made.set_state(state)
+    return made
+
+
+def numpy_generator(state: dict[str, Any], seed: dict[str, Any]) -> np.random.Generator:
+    """A generator of numpy's that goes on from this state, and spawns what it would have spawned."""
+    return np.random.Generator(_bit_generator(state, np.random.SeedSequence(**seed)))
+
+
+def _bit_generator(state: dict[str, Any], seed: np.random.SeedSequence | None) -> Any:
+    name = state["bit_generator"]
+    if name not in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
+        raise ValueError("an unknown random generator")
+    made = getattr(np.random, name)(0 if seed is None else seed)
+    made.state = {key: value for key, value in state.items() if key not in ("has_gauss", "gauss")}
     return made
 
 
@@ -308,10 +365,16 @@ def _own_stride(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, .
     return tuple(own)
 
 
+def _dtype(text: str) -> Any:
+    if not re.fullmatch(r"[<>|=][biufcmMSUO][0-9]{1,6}(\[\w+\])?|\|O", text):
+        raise ValueError("a dtype that is none")
+    return np.dtype(text)
+
+
 def _of_torch(name: str) -> Any:
     import torch
 
     found = getattr(torch, name)
     if not isinstance(found, (torch.dtype, torch.memory_format, torch.layout)):
-        raise _Refused(f"torch.{name}")
+        raise RefusedName(f"torch.{name}")
     return found

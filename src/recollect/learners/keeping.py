@@ -21,22 +21,34 @@ def keep(thing: Any) -> State:
     if isinstance(thing, Resumable):
         return {"own": thing.state()}
     if hasattr(thing, "__dict__"):
-        try:
-            return {"pickled": freeze(thing)}
-        except UsageError:
-            pass
+        return attributes_of(thing)
     return {PROGRAM: freeze(SimpleNamespace(thing=thing), is_signed=True)}
+
+
+def attributes_of(thing: Any) -> State:
+    """The object's attributes as values where that is possible, else as a program."""
+    try:
+        return {"pickled": freeze(thing)}
+    except UsageError:
+        return {PROGRAM: freeze(thing, is_signed=True)}
+
+
+def give_attributes(thing: Any, state: State) -> None:
+    """Make the object one with these attributes and no others."""
+    is_signed = PROGRAM in state
+    attributes = thaw(state[PROGRAM if is_signed else "pickled"], thing, is_signed)
+    vars(thing).clear()
+    vars(thing).update(attributes)
 
 
 def bring_back(state: State, new: Any) -> Any:
     """The object whose state this is; `new` is one like it that has learned nothing."""
     if "own" in state:
         new.restore(state["own"])
-    elif PROGRAM in state:
-        return thaw(state[PROGRAM], SimpleNamespace(), is_signed=True)["thing"]
+    elif hasattr(new, "__dict__"):
+        give_attributes(new, state)
     else:
-        new.__dict__.clear()
-        new.__dict__.update(thaw(state["pickled"], new))
+        return thaw(state[PROGRAM], SimpleNamespace(), is_signed=True)["thing"]
     return new
 
 

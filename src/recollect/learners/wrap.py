@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recollect.errors import UsageError
 from recollect.learners.abilities import HOOKS, Flags, Noted, Represents, Sees, Settles, check_hooks, misspelt
 from recollect.learners.base import Array, Learner, Resumable, Scores, Setting, State
-from recollect.learners.frozen import freeze, thaw
+from recollect.learners.keeping import attributes_of, give_attributes
 from recollect.runs.seeds import Seeds
 
 if TYPE_CHECKING:
@@ -187,14 +187,14 @@ class ObjectLearner:
         """The object's own state, else its attributes."""
         if isinstance(self.wrapped, Resumable):
             return {"own": self.wrapped.state()}
-        return {"pickled": freeze(self.wrapped)}
+        return attributes_of(self.wrapped)
 
     def restore(self, state: State) -> None:
         """Put it back."""
         if "own" in state:
             self.wrapped.restore(state["own"])
         else:
-            _become(self.wrapped, thaw(state["pickled"], self.wrapped))
+            give_attributes(self.wrapped, state)
 
 
 class FlaggingObject(ObjectLearner):
@@ -252,11 +252,11 @@ class SklearnLearner:
 
     def state(self) -> State:
         """The estimator's attributes."""
-        return {"pickled": freeze(self.estimator), "is_fitted": self._is_fitted}
+        return {**attributes_of(self.estimator), "is_fitted": self._is_fitted}
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
-        _become(self.estimator, thaw(state["pickled"], self.estimator))
+        give_attributes(self.estimator, state)
         self._is_fitted = bool(state["is_fitted"])
 
 
@@ -308,11 +308,6 @@ _KINDS = {"c": "complex (which is larger?)", "U": "text", "S": "text", "O": "Pyt
 
 def _expected(name: str) -> str:
     return f"{name}.score gives real numbers, one row per sample and one column per class, higher = likelier;"
-
-
-def _become(thing: Any, attributes: dict[str, Any]) -> None:
-    vars(thing).clear()
-    vars(thing).update(attributes)
 
 
 def _flat(x: Array) -> Array:

@@ -52,11 +52,37 @@ class Refused(Exception):
     """What is wrong with the pickle, in words; `safe_pickle.load` turns it into a UsageError."""
 
 
+class RefusedName(Refused):
+    """A name that the file asks for and does not get."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"it asks for {name}, which is neither a numpy array nor a plain container. Nothing of it was run"
+        )
+        self.name = name
+
+
 class Name:
     """A module.name of the file, admitted but not imported."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+
+class Maker:
+    """Something that a file of our own may call, or make an object of."""
+
+    def __init__(self, thing: Callable[..., Any], is_class: bool = False) -> None:
+        self.thing: Any = thing
+        self.is_class = is_class
+
+    def made(self, arguments: tuple[Any, ...]) -> Any:
+        """What it gives; a type among the arguments (of a defaultdict) stands for itself."""
+        given = [one.thing if isinstance(one, Maker) and isinstance(one.thing, type) else one for one in arguments]
+        try:
+            return self.thing(*given)
+        except (ArithmeticError, RuntimeError, MemoryError) as error:
+            raise Refused(f"it cannot be made again ({error})") from None
 
 
 class Dtype:
@@ -115,10 +141,7 @@ def admit(module: str, name: str, torch: bool = False) -> Name:
         or (torch and module == "torch" and name in _STORAGES)
     ):
         return Name(name)
-    raise Refused(
-        f"it asks for {short(module)}.{short(name)}, which is neither a numpy array nor a plain container."
-        " Nothing of it was run"
-    )
+    raise RefusedName(f"{short(module)}.{short(name)}")
 
 
 def key(value: Any) -> Hashable:
@@ -142,6 +165,8 @@ def array_state(state: Any, budget: Budget) -> tuple[Any, ...]:
 
 def view(data: Any, dtype: Any, shape: Any, fortran: bool, budget: Budget) -> Any:
     """An array over the given bytes, if they are just what dtype and shape need."""
+    if isinstance(dtype, np.dtype):
+        dtype = Dtype(dtype.str)
     if not isinstance(dtype, Dtype):
         raise Refused("it holds an array without a dtype")
     kind, data = dtype.kind, _bytes_of(data, budget)

@@ -12,24 +12,51 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable
+import struct
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import UsageError
-from recollect.runs.pickle_values import Budget, Dtype, Name, Refused, admit, array_state, call, key, storage
+from recollect.runs.pickle_values import Budget, Dtype, Maker, Name, Refused, admit, array_state, call, key, storage
 
 MAX_BYTES = 512 * 2**20
 MAX_DEPTH = 50
 MAX_INSTRUCTIONS = 1_000_000
 
 # What a file can do to Python's unpickler beside being refused: take more than there is, and the like.
-_BROKEN = (pickle.UnpicklingError, EOFError, LookupError, TypeError, ValueError, AttributeError, OverflowError)
+_BROKEN = (
+    pickle.UnpicklingError,
+    struct.error,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+)
 _BROKEN_STATE = "it sets the inner state of something that is not an array"
 
 
+@dataclass(frozen=True)
+class More:
+    """What a file of our own may hold beyond plain data, each of it harmless whatever its arguments are.
+
+    `makers` are called with the arguments that the file gives; of `classes` objects are made without a call, and their
+    state is their attributes; `outside` gives what the file refers to by a number or a tuple.
+    """
+
+    makers: Mapping[tuple[str, str], Callable[..., Any]]
+    classes: Mapping[tuple[str, str], type]
+    outside: Callable[[Any], Any]
+
+
 def load(
-    source: Path | str | bytes, objects: bool = False, storages: Callable[[str], bytes | None] | None = None
+    source: Path | str | bytes,
+    objects: bool = False,
+    storages: Callable[[str], bytes | None] | None = None,
 ) -> Any:
     r"""The object in a pickle file (or in bytes): numpy arrays, numbers, strings and plain containers.
 
@@ -46,20 +73,30 @@ def load(
     recollect.errors.UsageError: Cannot read the pickle: it asks for os.system, ... Nothing of it was run. ...
     """
     data, what = (source, "the pickle") if isinstance(source, bytes) else (_read(Path(source)), str(source))
-    reader = _Reader(data, objects, storages)
     try:
-        try:
-            value = reader.load()
-        except _BROKEN as error:
-            raise Refused(f"it is no whole pickle ({type(error).__name__})") from None
-        if reader.unbuilt:
-            raise Refused("it holds an array without shape and data")
-        _check_shape(value)
-        return value
+        return loads(data, objects, storages)
     except Refused as refusal:
         raise UsageError(
             f"Cannot read {what}: {refusal}. Save its arrays with numpy.savez, or as JSON, and read that."
         ) from None
+
+
+def loads(
+    data: bytes,
+    objects: bool = False,
+    storages: Callable[[str], bytes | None] | None = None,
+    more: More | None = None,
+) -> Any:
+    """The object in the bytes of a pickle; Refused if it is more than data, or than `more` admits."""
+    reader = _Reader(data, objects, storages, more)
+    try:
+        value = reader.load()
+    except _BROKEN as error:
+        raise Refused(f"it is no whole pickle ({type(error).__name__})") from None
+    if reader.unbuilt:
+        raise Refused("it holds an array without shape and data")
+    _check_shape(value, tuple(more.classes.values()) if more else ())
+    return value
 
 
 def _read(path: Path) -> bytes:
@@ -98,24 +135,32 @@ _Python: Any = pickle._Unpickler  # whose methods the type checker does not know
 class _Reader(_Python):  # type: ignore[misc]
     """Python's unpickler with the instructions of plain data, each of those that call or change something its own."""
 
-    def __init__(self, data: bytes, objects: bool, storages: Callable[[str], bytes | None] | None) -> None:
+    def __init__(
+        self, data: bytes, objects: bool, storages: Callable[[str], bytes | None] | None, more: More | None
+    ) -> None:
         super().__init__(io.BytesIO(data), encoding="latin1")
         self.dispatch = _Instructions(_TABLE)
         self.unbuilt: dict[int, Any] = {}
         self.budget = Budget()
         self._objects = objects
         self._storages = storages
+        self._more = more or More({}, {}, _refuse_outside)
 
-    def find_class(self, module: str, name: str) -> Name:
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in self._more.makers:
+            return Maker(self._more.makers[module, name])
+        if (module, name) in self._more.classes:
+            return Maker(self._more.classes[module, name], is_class=True)
         return admit(module, name, torch=self._storages is not None)
 
     def persistent_load(self, pid: Any) -> Any:
-        if self._storages is None:
-            raise Refused("it refers to something outside the file")
-        return storage(pid, self._storages)
+        return self._more.outside(pid) if self._storages is None else storage(pid, self._storages)
 
     def call(self) -> None:
         arguments, name = self.stack.pop(), self.stack.pop()
+        if isinstance(name, Maker) and not name.is_class and isinstance(arguments, tuple):
+            self.append(name.made(arguments))
+            return
         if not isinstance(name, Name) or not isinstance(arguments, tuple):
             raise Refused("it calls something that is not a type of data")
         made, is_built = call(name.name, arguments, self.budget)
@@ -124,6 +169,9 @@ class _Reader(_Python):  # type: ignore[misc]
     def new(self) -> None:
         """What making an admitted type without calling it would give: only a sparse matrix is written so."""
         arguments, name = self.stack.pop(), self.stack.pop()
+        if isinstance(name, Maker) and name.is_class and arguments == ():
+            self._push(object.__new__(name.thing), is_built=False)
+            return
         if not isinstance(name, Name) or name.name != "csr_matrix" or arguments != ():
             raise Refused("it makes an object that is not a sparse matrix")
         self._push({}, is_built=False)
@@ -140,7 +188,11 @@ class _Reader(_Python):  # type: ignore[misc]
             return
         if self.unbuilt.pop(id(target), None) is None:
             raise Refused(_BROKEN_STATE)
-        if isinstance(target, dict):
+        if type(target) in self._more.classes.values():
+            if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+                raise Refused("it holds an object whose state is not its attributes")
+            vars(target).update(state)
+        elif isinstance(target, dict):
             if not isinstance(state, dict) or not {"indptr", "indices", "data"} <= set(state):
                 raise Refused("it holds a sparse matrix without indptr, indices and data")
             target.update(state)
@@ -157,7 +209,13 @@ class _Reader(_Python):  # type: ignore[misc]
         target = self.stack[-1]
         if not isinstance(target, dict) or len(items) % 2:
             raise Refused("it sets keys of something that is not a dictionary")
-        target.update({key(name): value for name, value in zip(items[::2], items[1::2], strict=True)})
+        target.update({self.key(name): value for name, value in zip(items[::2], items[1::2], strict=True)})
+
+    def key(self, value: Any) -> Hashable:
+        """A flat tuple may be a key in a file of our own."""
+        if isinstance(value, tuple) and self._more.makers:
+            return tuple(key(item) for item in value)
+        return key(value)
 
     def set_one(self) -> None:
         value, name = self.stack.pop(), self.stack.pop()
@@ -173,7 +231,7 @@ class _Reader(_Python):  # type: ignore[misc]
         self.append(frozenset(map(key, items)))
 
     def extend(self, items: list[Any]) -> None:
-        if not isinstance(self.stack[-1], list):
+        if not isinstance(self.stack[-1], list | deque):
             raise Refused("it appends to something that is not a list")
         self.stack[-1].extend(items)
 
@@ -181,6 +239,10 @@ class _Reader(_Python):  # type: ignore[misc]
         if not isinstance(self.stack[-1], set):
             raise Refused("it adds members to something that is not a set")
         self.stack[-1].update(map(key, items))
+
+
+def _refuse_outside(pid: Any) -> Any:
+    raise Refused("it refers to something outside the file")
 
 
 def _is_row_of_objects(state: Any) -> bool:
@@ -209,16 +271,18 @@ _TABLE: dict[int, Callable[[Any], None]] = {
 }
 
 
-def _check_shape(value: Any) -> None:
+def _check_shape(value: Any, classes: tuple[type, ...]) -> None:
     """Refuse what contains itself, is nested too deep, or holds a type where data belongs."""
     on_path: set[int] = set()
     done: set[int] = set()
     work: list[tuple[Any, bool]] = [(value, False)]
     while work:
         item, leaving = work.pop()
-        if isinstance(item, Name | Dtype):
+        if isinstance(item, Name | Dtype | Maker):
             raise Refused("it holds a type, not data")
-        if not isinstance(item, list | tuple | dict):
+        if type(item) in classes and hasattr(item, "__dict__"):
+            item = vars(item)
+        if not isinstance(item, list | tuple | dict | deque):
             continue
         if leaving:
             on_path.discard(id(item))

@@ -6,6 +6,7 @@ import io
 import math
 import re
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,16 @@ SUMMARY = "numpy: .npy with the score matrix (rows: time, columns: tasks), leadi
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|f16|U\d{1,4})")
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # What numpy says of a header that is none, and what Python says of one that is nested too deep.
-_NO_HEADER = (ValueError, TypeError, LookupError, SyntaxError, OverflowError, RecursionError, MemoryError)
+_NO_HEADER = (
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    TokenError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
 
 
 def sniff(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def _pickled_concepts(path: Path) -> dict[str, Any]:
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             _, _, kind = header(file)
             pickled = file.read()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
         raise UsageError(f"Cannot read {path} as a numpy file: {error}.") from None
     content = load(pickled, objects=True) if kind.hasobject else None
     if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
