@@ -170,3 +170,13 @@ def test_a_line_that_is_no_row_is_refused(line):
 def test_names_and_standard_errors_of_rows_come_back():
     row = Row(0, scores={"accuracy": (0.5, None)}, standard_error=(0.1, None), name="step 3")
     assert row_from_json(json.loads(json.dumps(row_to_json(row))), "accuracy") == row
+
+
+def test_a_row_that_is_read_is_as_one_that_is_made() -> None:
+    read, made = (
+        row_from_json({"after": 0, "scores": {"accuracy": [0.5]}}, "accuracy"),
+        Row(0, scores={"accuracy": (0.5,)}),
+    )
+    assert read == made
+    assert list(vars(read)) == list(vars(made))
+    assert read.notes is not row_from_json({"after": 0}, "accuracy").notes, "each has its own"

@@ -20,6 +20,9 @@ ROWS = "rows.jsonl"
 
 _parse = json.JSONDecoder().raw_decode
 
+# A link is not followed, and a pipe is not waited for.
+_AS_IT_IS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
 
 class ReadRows(NamedTuple):
     """The rows of a file, how many bytes of it are whole lines (with a last line end to be added), the last seal."""
@@ -162,19 +165,22 @@ def _read(path: str) -> bytes:
 
 def read_regular(path: Path | str, *, most: int = -1) -> bytes:
     """The bytes of a regular file, or the last `most` of them; a link, a pipe or a device is not followed."""
-    plain = f"{path} is not a plain file, and a run's folder holds nothing else. Remove it, or copy what it leads to."
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        handle = os.open(path, _AS_IT_IS)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise UsageError(plain) from None
+            raise UsageError(_not_plain(path)) from None
         raise
-    with open(handle, "rb") as file:
+    with open(handle, "rb", buffering=0) as file:
         if not S_ISREG(os.fstat(handle).st_mode):
-            raise UsageError(plain)
+            raise UsageError(_not_plain(path))
         if most >= 0:
             file.seek(max(0, os.fstat(handle).st_size - most))
         return file.read(most)
+
+
+def _not_plain(path: Path | str) -> str:
+    return f"{path} is not a plain file, and a run's folder holds nothing else. Remove it, or copy what it leads to."
 
 
 def _damage(path: Path | str, line: int, reason: Exception) -> str:

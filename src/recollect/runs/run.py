@@ -384,20 +384,22 @@ class Run:
             raise _not_one_of("plan's columns", self.plan.columns, ("all", "seen"))
 
 
-_TEXT, _TEXT_OR_NONE = (str, "a text"), (str | None, "a text or None")
-_TABLE = (Mapping, "a mapping")
+# Types in tuples, the usual one first: a thousand runs are looked at in one go.
+_NONE = type(None)
+_TEXT, _TEXT_OR_NONE = (str, "a text"), ((str, _NONE), "a text or None")
+_TABLE = ((dict, Mapping), "a mapping")
 _KINDS: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(("learner", "stream", "metric", "role", "problem", "status", "unit"), _TEXT),
     **dict.fromkeys(("scenario", "data_hash", "experiment", "error", "revision", "created", "finished"), _TEXT_OR_NONE),
     **dict.fromkeys(("learner_config", "versions", "timings", "cost"), _TABLE),
-    **dict.fromkeys(("tasks", "rows", "notes"), (tuple | list, "a tuple")),
-    "seed": (int | None, "a whole number or None"),
-    "higher_is_better": (bool | np.bool_, "True or False"),
+    **dict.fromkeys(("tasks", "rows", "notes"), ((tuple, list), "a tuple")),
+    "seed": ((int, _NONE), "a whole number or None"),
+    "higher_is_better": ((bool, np.bool_), "True or False"),
     "plan": (Plan, "a Plan"),
-    "learned_at": (Mapping | None, "a mapping from tasks to rows, or None"),
-    "joint_run": (Run | None, "a Run or None"),
-    "source": (Source | None, "a Source or None"),
-    "identity": (Identity | None, "an Identity or None"),
+    "learned_at": ((_NONE, dict, Mapping), "a mapping from tasks to rows, or None"),
+    "joint_run": ((_NONE, Run), "a Run or None"),
+    "source": ((_NONE, Source), "a Source or None"),
+    "identity": ((_NONE, Identity), "an Identity or None"),
 }
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-_LINE = re.compile(rb',"seal":"([0-9a-f]{32})"\}')
-_LINE_LENGTH = len(b',"seal":""}') + 32
+_BEFORE_SEAL = b',"seal":"'
+_LINE_LENGTH = len(_BEFORE_SEAL) + 32 + 2
 _HEADER = re.compile(rb',\n "seal": "([0-9a-f]{32})"\n\}\n')
 _HEADER_LENGTH = len(b',\n "seal": ""\n}\n') + 32
 _CHECKPOINT = b"recollect checkpoint "
@@ -21,10 +21,7 @@ _UNSEALED = b"\x80"
 
 def digest(*parts: bytes) -> bytes:
     """The checksum of all seals."""
-    hasher = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        hasher.update(part)
-    return hasher.hexdigest().encode()
+    return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest().encode()
 
 
 def seal_line(line: bytes, before: str) -> tuple[bytes, str]:
@@ -40,14 +37,14 @@ def seal_line(line: bytes, before: str) -> tuple[bytes, str]:
 
 def check_line(line: bytes, before: str, required: bool = True) -> str:
     """The seal of a line, "" if it has none and need not have one; ValueError if it does not fit."""
-    found = _LINE.fullmatch(line[-_LINE_LENGTH:])
-    if found is None:
+    content, seal = line[:-_LINE_LENGTH], line[-34:-2]
+    if line[-_LINE_LENGTH:] != _BEFORE_SEAL + seal + b'"}':
         if required:
             raise ValueError("it has no seal")
         return ""
-    if digest(before.encode(), line[:-_LINE_LENGTH] + b"}") != found[1]:
+    if digest(before.encode(), content, b"}") != seal:
         raise ValueError("its seal does not fit: it was changed, or a line before it is gone")
-    return found[1].decode()
+    return seal.decode()
 
 
 def seal_header(text: bytes) -> bytes:
