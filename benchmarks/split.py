@@ -1,20 +1,18 @@
-"""Forgetting split in two, on real runs: do the parts add up, and does a random classifier lose nothing?
+"""Forgetting split in three, on real runs: do the parts add up, and is a random classifier only confused?
 
-`split.lost + split.confusion` must be `forgetting.chaudhry2018` on every run, at every task. Checked twice: the
-metrics as printed (floats), and the record's counts as exact fractions, by a loop of its own. What the counts must
-hold for this is that asking among the classes of tasks up to the present one gives the score itself.
+`split.within + split.older + split.newer` must be `forgetting.chaudhry2018` on every run, at every task. Checked twice:
+the metrics as printed (floats), and the record's counts as exact fractions, by a loop of its own.
 
-Random guesses among C classes are right once in C, whatever was learned. So of its forgetting nothing is lost and
-1/C_p - 1/C_k is confusion, p being the task of the peak. From the counts:
+Random guesses are right once among as many classes as are asked, whatever was learned. So from learning on nothing is
+lost within a task (W = 1 / own classes), nothing changes among older classes, and 1/C_j - 1/C_k goes to newer ones:
 
-- from learning: the same two parts measured from the row after the task was learned. Nothing is chosen by looking at
-  the scores, so lost is 0 in expectation and confusion 1/C_j - 1/C_k.
+- from learning: the parts measured from the row after the task was learned. Nothing is chosen by looking at the scores;
+  the standard errors are those of binomial counts.
 - from the peak, as the metrics have it. The best of several noisy rows is a little too good, the more the fewer test
-  samples there are. Its expected value and deviation are exact sums over the binomial distributions of the rows.
-- pair by pair: confusion given (C_p, C_k), pooled over tasks and seeds, is one binomial draw.
+  samples there are. Expected value and deviation are those of random counts, drawn 4,000 times.
+- pair by pair: confusion with newer tasks given (C_j, C_k), pooled over tasks and seeds, is one binomial draw.
 
-Standard errors come from the binomial counts, none is estimated from the seeds. Exits with 1 if a sum is off by more
-than 1e-15 as floats or at all as fractions, or if an |z| is above 4.
+Exits with 1 if a sum is off by more than 1e-15 as floats or at all as fractions, or if an |z| is above 4.
 
     python benchmarks/split.py --data DIR    # the folder of MNIST and Fashion-MNIST; about ten minutes
     python benchmarks/split.py --quick       # digits, two seeds, prints only
@@ -38,6 +36,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import recollect as rc
 from recollect.experiments.grid import build_stream
@@ -48,7 +47,9 @@ from recollect.runs.run import Run
 from recollect.runs.seeds import derive
 
 RESULTS = Path(__file__).parent / "results" / "split.md"
-IDS = ("split.lost", "split.confusion", "forgetting.chaudhry2018")
+PARTS = ("within", "older", "newer")
+IDS = (*(f"split.{part}" for part in PARTS), "forgetting.chaudhry2018")
+DRAWS = 4000
 LARGEST_Z = 4.0
 TOLERANCE = 1e-15
 
@@ -74,11 +75,11 @@ SUBSET = 500
 
 @dataclass(frozen=True)
 class Sums:
-    """How well the parts add up in one run, the worst task."""
+    """How well the parts add up in one run, the worst task; `final` are the parts and AF after the last one."""
 
     learner: str
     rows: int
-    final: tuple[float, float, float]
+    final: tuple[float, ...]
     off_as_floats: float
     off_from_counts: float
     exact: bool
@@ -109,55 +110,42 @@ def run(learner: str, name: str, stream_options: Mapping[str, Any], seed: int, d
 
 def sums(one: Run) -> Sums:
     """The metrics, and the same from the counts."""
-    lost, confusion, forgetting = (np.asarray(rc.score(one.matrix, id, curve=True)) for id in IDS)
+    printed = np.array([rc.score(one.matrix, id, curve=True) for id in IDS])
     counted = exact_parts(one)
-    exact = all(a + b == c for a, b, c in counted)
     off = max(
         abs(float(Fraction(float(given)) - wanted))
         for k, parts in enumerate(counted, start=1)
-        for given, wanted in zip((lost[k], confusion[k], forgetting[k]), parts, strict=True)
+        for given, wanted in zip(printed[:, k], parts, strict=True)
     )
     return Sums(
         learner=one.learner,
         rows=len(counted),
-        final=(float(lost[-1]), float(confusion[-1]), float(forgetting[-1])),
-        off_as_floats=float(np.abs(lost + confusion - forgetting)[1:].max()),
+        final=tuple(printed[:, -1].tolist()),
+        off_as_floats=float(np.abs(printed[:3].sum(0) - printed[3])[1:].max()),
         off_from_counts=off,
-        exact=exact,
+        exact=all(sum(parts[:3]) == parts[3] for parts in counted),
     )
 
 
-def exact_parts(one: Run) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Lost, confusion and forgetting after the second task, the third, ..., from the counts alone.
-
-    The first two come from the restricted counts, the third from the counts of right answers.
-    """
-    parts = []
+def exact_parts(one: Run) -> list[tuple[Fraction, ...]]:
+    """Within, older, newer and forgetting after the second task, the third, ..., from the counts alone."""
+    found = []
     for k in range(1, one.T):
-        lost = confusion = forgetting = Fraction(0)
+        totals = [Fraction(0)] * 4
         for j in range(k):
-            n, p = one.tasks[j].n_samples, peak(one, j, k)
-            then, now = restricted(one, p, j, p), restricted(one, k, j, p)
-            lost += Fraction(then - now, n)
-            confusion += Fraction(now - restricted(one, k, j, k), n)
-            forgetting += Fraction(correct(one, p, j) - correct(one, k, j), n)
-        parts.append((lost / k, confusion / k, forgetting / k))
-    return parts
+            p = max(range(j, k), key=lambda row: (counts(one, row, j)[2], -row))
+            n = one.tasks[j].n_samples
+            (W_p, A_p, R_p), (W_k, A_k, R_k) = counts(one, p, j), counts(one, k, j)
+            parts = (W_p - W_k, (W_k - A_k) - (W_p - A_p), (A_k - R_k) - (A_p - R_p), R_p - R_k)
+            totals = [total + Fraction(part, n) for total, part in zip(totals, parts, strict=True)]
+        found.append(tuple(total / k for total in totals))
+    return found
 
 
-def peak(one: Run, j: int, k: int) -> int:
-    """The earliest of the best rows of task j before row k."""
-    return max(range(j, k), key=lambda row: (correct(one, row, j), -row))
-
-
-def correct(one: Run, k: int, j: int) -> int:
-    """Right answers on task j after task k; the untrained row comes before."""
-    return one.rows[k + 1].correct[j]
-
-
-def restricted(one: Run, k: int, j: int, m: int) -> int:
-    """The same, among the classes of tasks up to m."""
-    return one.rows[k + 1].restricted[j][m]
+def counts(one: Run, k: int, j: int) -> tuple[int, int, int]:
+    """Right answers on task j after task k among its own classes, those of tasks up to j, all seen."""
+    row = one.rows[k + 1]  # the untrained row comes before
+    return row.masked[j], row.restricted[j][j], row.correct[j]
 
 
 def classes(one: Run) -> list[int]:
@@ -166,66 +154,57 @@ def classes(one: Run) -> list[int]:
 
 
 def random_checks(runs: list[Run]) -> Iterator[Check]:
-    """Lost and confusion of the random learner after the last task: mean over runs, expected, standard error."""
-    names = ("lost, from learning", "confusion, from learning", "split.lost", "split.confusion")
+    """The parts of the random learner after the last task: mean over runs, expected, standard error."""
     found: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-    for one in runs:
-        k, C = one.T - 1, classes(one)
-        learning, peaks = np.zeros((2, 2)), np.zeros((2, 2))  # (lost, confusion) x (mean, variance), summed over tasks
-        seen = np.zeros(2)
+    for seed, one in enumerate(runs):
+        k, C, own = one.T - 1, classes(one), [task.n_classes for task in one.tasks]
+        sizes = [task.n_samples for task in one.tasks]
+        seen, mean, variance = np.zeros(3), np.zeros(3), np.zeros(3)
         for j in range(k):
-            n = one.tasks[j].n_samples
-            then, now = restricted(one, j, j, j), restricted(one, k, j, j)
-            seen += (then - now) / n, (now - restricted(one, k, j, k)) / n
-            share, gone = 1 / C[j], 1 / C[j] - 1 / C[k]
-            learning += [[0, 2 * share * (1 - share) / n], [gone, gone * (1 - gone) / n]]
-            peaks += expected_at_peak(n, C[j:k], C[k])
-        printed = [float(rc.score(one.matrix, id)) for id in IDS[:2]]
-        for name, value, (mean, variance) in zip(names, [*(seen / k), *printed], [*learning, *peaks], strict=True):
-            found[name].append((value, mean / k, variance / k**2))
+            (W, A, _), (W_k, A_k, R_k), n = counts(one, j, j), counts(one, k, j), sizes[j]
+            seen += np.array([W - W_k, (W_k - A_k) - (W - A), A_k - R_k]) / n
+            inside, older, newer = 1 / own[j], 1 / own[j] - 1 / C[j], 1 / C[j] - 1 / C[k]
+            mean += (0, 0, newer)
+            variance += np.array([2 * inside * (1 - inside), 2 * older * (1 - older), newer * (1 - newer)]) / n
+        drawn = random_parts(np.array(sizes), np.array(own), np.array(C), np.random.default_rng(seed))
+        printed = [float(rc.score(one.matrix, id)) for id in IDS[:3]]
+        for place, part in enumerate(PARTS):
+            found[f"{part}, from learning"].append((seen[place] / k, mean[place] / k, variance[place] / k**2))
+            found[IDS[place]].append((printed[place], drawn[:, place].mean(), drawn[:, place].var()))
     for name, values in found.items():
-        value, mean, variance = np.transpose(values)
-        yield Check(name, value.mean(), mean.mean(), math.sqrt(variance.sum()) / len(runs))
+        value, expected, variance = np.transpose(values)
+        yield Check(name, value.mean(), expected.mean(), math.sqrt(variance.sum()) / len(runs))
 
 
-def expected_at_peak(n: int, before: list[int], now: int) -> list[list[float]]:
-    """Mean and variance of lost, then of confusion, of one task of n test samples.
+def random_parts(n: NDArray, own: NDArray, C: NDArray, rng: np.random.Generator) -> NDArray:
+    """The parts, from the peak and after the last task, of random counts: (DRAWS, 3).
 
-    Row l has Binomial(n, 1/C_l) right answers, `before` being the C of the rows that compete for the peak.
+    What is right among all is right among fewer, so the counts of a row are binomial one within the other.
     """
-    from scipy.stats import binom
-
-    count = np.arange(n + 1)
-    mass = [binom.pmf(count, n, 1 / C) for C in before]
-    lost, square, confusion, confusion_square = 0.0, 0.0, 0.0, 0.0
-    for row, C in enumerate(before):
-        # This row is the earliest best: less in the rows before, no more in those after.
-        joint = mass[row].copy()
-        for other, part in enumerate(mass):
-            if other != row:
-                below = np.cumsum(part)
-                joint *= np.concatenate(([0.0], below[:-1])) if other < row else below
-        drop = count / n - 1 / C
-        lost += joint @ drop
-        square += joint @ (drop**2 + (1 - 1 / C) / C / n)
-        gone = 1 / C - 1 / now
-        confusion += joint.sum() * gone
-        confusion_square += joint.sum() * (gone**2 + gone * (1 - gone) / n)
-    return [[lost, square - lost**2], [confusion, confusion_square - confusion**2]]
+    k = len(n) - 1
+    totals = np.zeros((DRAWS, 3))
+    for j in range(k):
+        W = rng.binomial(n[j], 1 / own[j], (DRAWS, k + 1 - j))
+        A = rng.binomial(W, own[j] / C[j])
+        R = rng.binomial(A, C[j] / C[j : k + 1])
+        p = R[:, :-1].argmax(1)  # the earliest of the best
+        then = [counted[np.arange(DRAWS), p] for counted in (W, W - A, A - R)]
+        now = [counted[:, -1] for counted in (W, W - A, A - R)]
+        totals += np.stack([then[0] - now[0], now[1] - then[1], now[2] - then[2]], axis=1) / n[j]
+    return totals / k
 
 
 def pair_checks(runs: list[Run]) -> Iterator[Check]:
-    """Confusion of the random learner at every row, by the classes at the peak and now."""
-    counts: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    """What the random learner loses to newer classes at every row, by the classes at learning and now."""
+    found: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for one in runs:
         C = classes(one)
         for k in range(1, one.T):
             for j in range(k):
-                p = peak(one, j, k)
-                cell = counts[C[p], C[k]]
-                cell[0] += restricted(one, k, j, p) - restricted(one, k, j, k)
-                cell[1] += one.tasks[j].n_samples
-    for (then, now), (gone, n) in sorted(counts.items()):
+                _, A, R = counts(one, k, j)
+                found[C[j], C[k]][0] += A - R
+                found[C[j], C[k]][1] += one.tasks[j].n_samples
+    for (then, now), (gone, n) in sorted(found.items()):
         expected = 1 / then - 1 / now
         yield Check(f"1/{then} - 1/{now}", gone / n, expected, math.sqrt(expected * (1 - expected) / n))
 
@@ -255,14 +234,15 @@ def part(name: str, data: Path | None, seeds: int, random_seeds: int) -> tuple[s
     lines = []
     for learner in LEARNERS:
         mine = [s for s in found if s.learner == learner]
-        lost, confusion, forgetting = np.mean([s.final for s in mine], axis=0)
+        within, older, newer, forgetting = np.mean([s.final for s in mine], axis=0)
         lines.append(
             (
                 learner,
                 str(len(mine)),
                 f"{forgetting:.4f}",
-                f"{lost:.4f}",
-                f"{confusion:.4f}",
+                f"{within:.4f}",
+                f"{older:.4f}",
+                f"{newer:.4f}",
                 f"{max(s.off_as_floats for s in mine):.1e}",
                 f"{sum(s.exact for s in mine)} of {len(mine)}",
             )
@@ -273,12 +253,12 @@ def part(name: str, data: Path | None, seeds: int, random_seeds: int) -> tuple[s
         [
             f"## {name}",
             table(
-                ("learner", "runs", "AF", "lost", "confusion", "largest difference of the sum", "exact in counts"),
+                ("learner", "runs", "AF", *PARTS, "largest difference of the sum", "exact in counts"),
                 lines,
             ),
             f"Random after the last task, mean of {random_seeds} seeds:",
             table(head, check_lines(checks)),
-            "Random's confusion at every task, by the classes at the peak and now (1/C_p - 1/C_k):",
+            "Random's confusion with newer tasks at every row, by the classes at learning and now (1/C_j - 1/C_k):",
             table(head, check_lines(pairs)),
         ]
     )
@@ -307,18 +287,18 @@ def main() -> None:
     used = ", ".join(f"{package} {version}" for package, version in versions(("recollect", "numpy", "torch")).items())
     text = "\n\n".join(
         [
-            "# Forgetting split in two, on real runs",
+            "# Forgetting split in three, on real runs",
             f"`python benchmarks/split.py --data DIR`; {used}. 5 tasks of 2 classes, class-incremental, one pass, batch"
             f" 10, class order from the seed; all test images, all training images of digits, {SUBSET} a class of the"
             f" others but for {', '.join(FAST)}. Learners as by default, but for"
             f" {'; '.join(f'{name} {options}' for name, options in LEARNERS.items() if options)}.".replace("'", ""),
-            f"**{len(found)} runs, {sum(s.rows for s in found)} rows with forgetting: lost + confusion = AF exactly in"
-            f" {exact} of {len(found)} (the record's counts as fractions); as floats the largest difference is"
+            f"**{len(found)} runs, {sum(s.rows for s in found)} rows with forgetting: within + older + newer = AF exactly"
+            f" in {exact} of {len(found)} (the record's counts as fractions); as floats the largest difference is"
             f" {worst:.1e}, and no printed value is farther than {counted:.1e} from its fraction.**",
-            f"**Random: {len(checks)} checks against the binomial, largest |z| {abs(largest.z):.2f} ({largest.what});"
+            f"**Random: {len(checks)} checks against random counts, largest |z| {abs(largest.z):.2f} ({largest.what});"
             f" {sum(abs(c.z) < 1.96 for c in checks)} of {len(checks)} within 1.96.** From learning: measured from"
-            " the row after each task. split.lost is measured from the best row, which is chosen by looking; expected"
-            " is what that choice alone gives a learner that loses nothing. The streams share their seeds, and so"
+            " the row after each task. The metrics measure from the best row, which is chosen by looking; expected is"
+            " what that choice alone gives a learner whose answers are random. The streams share their seeds, and so"
             " Random's numbers: their checks are not independent of each other.",
             *texts,
             "A CHECK FAILED." if broken else "No check failed.",
