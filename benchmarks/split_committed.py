@@ -46,7 +46,10 @@ def exact(run: Run) -> bool:
 
 
 def main() -> None:
-    lines = ["| runs of | learner | n | AF | lost | confusion | within | older | newer | exact |", "|---" * 10 + "|"]
+    lines = [
+        "| runs of | stream | learner | n | AF | lost | confusion | within | older | newer | exact |",
+        "|---" * 11 + "|",
+    ]
     failed = 0
     for folder in sorted(path for path in (HERE.parent / "results").iterdir() if path.is_dir()):
         for members in group([run for run in load(folder) if run.status == "finished"]):
@@ -56,7 +59,10 @@ def main() -> None:
             good = [exact(run) for run in members.runs]
             failed += len(good) - sum(good)
             of = f"{sum(good)} of {len(good)}"
-            lines.append(f"| {folder.name} | {members.learner} | {len(good)} | {' | '.join(values)} | {of} |")
+            stream = members.runs[0].stream
+            lines.append(
+                f"| {folder.name} | {stream} | {members.learner} | {len(good)} | {' | '.join(values)} | {of} |"
+            )
     text = "\n\n".join(
         [
             "# Forgetting of every committed run, split",
