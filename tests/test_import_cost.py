@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from recollect.cli import COMMANDS
+
 HEAVY = ("scipy", "typer", "rich", "pandas", "xarray", "torch", "click", "matplotlib", "sklearn")
 LATER = ("recollect.runs", "recollect.stats", "recollect.cli", "recollect.report")
 
@@ -26,10 +28,33 @@ def modules_after(statement):
 )
 def test_import_brings_nothing_heavy(statement):
     packages, _ = modules_after(statement)
-    assert "numpy" in packages
     assert not packages & set(HEAVY)
 
 
-def test_layers_above_the_metrics_come_when_used():
-    _, modules = modules_after("import recollect")
-    assert not [name for name in modules if name.startswith(("recollect.runs", "recollect.stats", "recollect.cli"))]
+def test_all_layers_come_when_used():
+    packages, modules = modules_after("import recollect")
+    assert "numpy" not in packages
+    assert not [name for name in modules if name.startswith(LATER)]
+    import recollect
+
+    assert all(getattr(recollect, name) is not None and name in dir(recollect) for name in recollect.__all__)
+
+
+@pytest.mark.parametrize("asked", ["--help", "--version"])
+def test_help_and_version_import_no_command(asked):
+    called = f"sys.argv = ['recollect', '{asked}']; import atexit, recollect.cli"
+    told = "atexit.register(lambda: print(*sys.modules, sep='\\n'))"
+    packages, modules = modules_after(f"{called}; {told}; recollect.cli.main()")
+    assert "numpy" not in packages
+    assert not [name for name in modules if name.startswith("recollect.cli.")]
+
+
+def test_the_list_of_commands_is_that_of_the_commands_themselves(capsys):
+    from recollect.cli import build
+
+    def listed(names):
+        with pytest.raises(SystemExit):
+            build(names)(["--help"], prog_name="recollect")
+        return capsys.readouterr().out
+
+    assert listed(()) == listed(COMMANDS)

@@ -11,26 +11,35 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from recollect import metrics
 from recollect._version import __version__
-from recollect.errors import RecollectError
-from recollect.matrix import ScoreMatrix
-from recollect.metrics import dialects, identify, score
 
 if TYPE_CHECKING:
-    from recollect import runs, stats
+    from recollect import metrics, runs, stats
+    from recollect.errors import RecollectError
+    from recollect.matrix import ScoreMatrix
+    from recollect.metrics import dialects, identify, score
     from recollect.runs import Recorder, Run, load
 
-# Layers above the metrics are imported when they are first used: `import recollect` costs what numpy costs.
-_LATER = {"runs": "recollect.runs", "stats": "recollect.stats"}
-_LATER |= dict.fromkeys(("Recorder", "Run", "load"), "recollect.runs")
+# All is imported when it is first used: who asks for the version or the help waits for neither numpy nor the rest.
+_MODULES = ("metrics", "runs", "stats")
+_LATER = {
+    "RecollectError": "errors",
+    "ScoreMatrix": "matrix",
+    **dict.fromkeys(("dialects", "identify", "score"), "metrics"),
+    **dict.fromkeys(("Recorder", "Run", "load"), "runs"),
+}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"recollect.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'recollect' has no attribute {name!r}")
-    module = import_module(_LATER[name])
-    return module if name in ("runs", "stats") else getattr(module, name)
+    return getattr(import_module(f"recollect.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.text import visible
@@ -41,7 +43,7 @@ SUBCOMMANDS = {"data": ("list", "get", "verify")}
 
 
 def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
-    """Make the application with these commands only; importing the others costs start-up time."""
+    """Make the application; of commands that are not named here only the summary is there, nothing is imported."""
     import typer
 
     from recollect._version import __version__
@@ -68,8 +70,11 @@ def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     ) -> None:
         pass
 
-    for name in names:
+    for name in COMMANDS:
         word = name + "_" if iskeyword(name) else name
+        if name not in names:
+            app.command(name, help=summary_of(word))(_not_called)
+            continue
         module = import_module(f"recollect.cli.{word}")
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
@@ -78,14 +83,26 @@ def build(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     return app
 
 
+def summary_of(word: str) -> str:
+    """The first paragraph of a command's help, read from its module, which is not imported for it."""
+    text = Path(__file__).with_name(f"{word}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {word}\(.*?"""(.*?)(?:\n\s*\n|""")', text, re.DOTALL | re.MULTILINE)
+    found = found or re.search(r'^app = typer\.Typer\(.*?help="(.*?)",?$', text, re.DOTALL | re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+def _not_called() -> None:
+    """Stand for a command that is only listed."""
+    raise AssertionError("this command is not the one that was called")
+
+
 def main() -> None:
     """Run the command; errors that a user can cause are one paragraph on stderr and an exit code."""
     from recollect.errors import MissingExtra, RecollectError
 
-    called = sys.argv[1] if len(sys.argv) > 1 else ""
-    only = (called,) if called in COMMANDS and "_RECOLLECT_COMPLETE" not in os.environ else COMMANDS
+    called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
-        build(only)(prog_name="recollect")
+        build(COMMANDS if "_RECOLLECT_COMPLETE" in os.environ else (called,))(prog_name="recollect")
     except RecollectError as error:
         _leave(str(error), error.exit_code)
     except ModuleNotFoundError as error:
