@@ -122,6 +122,7 @@ def measure(name: str, runs: list[Run]) -> str:
 def main() -> None:
     cases = [
         ("T = 5, scores", make_runs(5, restricted=False, counts=False)),
+        ("T = 5, counts, masked and restricted counts", make_runs(5, restricted=True, counts=True)),
         ("T = 20, scores", make_runs(20, restricted=False, counts=False)),
         ("T = 10, counts, masked and restricted counts", make_runs(10, restricted=True, counts=True)),
         ("T = 20, counts, masked and restricted counts", make_runs(20, restricted=True, counts=True)),

@@ -293,8 +293,8 @@ def main() -> None:
             f" others but for {', '.join(FAST)}. Learners as by default, but for"
             f" {'; '.join(f'{name} {options}' for name, options in LEARNERS.items() if options)}.".replace("'", ""),
             f"**{len(found)} runs, {sum(s.rows for s in found)} rows with forgetting: within + older + newer = AF"
-            f" exactly in {exact} of {len(found)} (the record's counts as fractions); as floats the largest difference is"
-            f" {worst:.1e}, and no printed value is farther than {counted:.1e} from its fraction.**",
+            f" exactly in {exact} of {len(found)} (the record's counts as fractions); as floats the largest difference"
+            f" is {worst:.1e}, and no printed value is farther than {counted:.1e} from its fraction.**",
             f"**Random: {len(checks)} checks against random counts, largest |z| {abs(largest.z):.2f} ({largest.what});"
             f" {sum(abs(c.z) < 1.96 for c in checks)} of {len(checks)} within 1.96.** From learning: measured from"
             " the row after each task. The metrics measure from the best row, which is chosen by looking; expected is"

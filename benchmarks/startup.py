@@ -4,8 +4,9 @@
 
 A library that is slow to import is not imported, and a command that is slow to start is not put into a loop. The
 programs are started in turn, many times; the ratio is of the medians of their processor time (user and
-system), which on an idle machine is the time a user waits. Bounds: importing, the help
-and the version at most 1.5 times numpy, scoring a file at most 2.5 times. The script leaves with 1 if one is broken, and lists the slowest imports of the command.
+system), which on an idle machine is the time a user waits. Bounds: importing, the
+help and the version at most 1.5 times numpy, scoring a file at most 2.5 times. The script leaves with 1 if one is
+broken, and lists the slowest imports of the command.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 from recollect.stats import label_shuffles, sign_flips, signed_rank
-from recollect.stats.permutation import average_ranks
+from recollect.stats.permutation import average_ranks, label_shuffles_of, sign_flips_of
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -124,3 +124,31 @@ def test_many_splits_are_random_and_repeatable():
 @settings(deadline=None)
 def test_average_ranks_are_scipys(x):
     assert average_ranks(np.array(x, dtype=float)).tolist() == reference.rankdata(x).tolist()
+
+
+def test_many_at_once_are_each_alone():
+    rng = np.random.default_rng(7)
+    # Exact, drawn with 60 signs, with 58 (two zeros), a tie of whole numbers; in any company the same p.
+    many = [
+        rng.normal(0.1, 1, 12),
+        *rng.normal(0.2, 1, (3, 60)),
+        np.r_[rng.normal(size=58), 0, 0],
+        rng.integers(-2, 4, 60),
+    ]
+    for alternative in ("two-sided", "greater", "less"):
+        assert sign_flips_of(many, alternative, 3) == [sign_flips(d, alternative, 3) for d in many]
+    groups = [
+        (rng.normal(size=14), rng.normal(0.5, 1, 13)),
+        (rng.normal(size=14), rng.normal(size=13)),
+        ([1, 2], [3, 4]),
+    ]
+    assert label_shuffles_of(groups, "greater", 5) == [label_shuffles(a, b, "greater", 5) for a, b in groups]
+
+
+def test_random_flips_are_those_of_one_by_one():
+    d = np.random.default_rng(2).normal(0.2, 1, 50)
+    rng, reached = np.random.default_rng(9), 0
+    for start in range(0, 99_999, 10_000):
+        signs = rng.integers(2, size=(min(10_000, 99_999 - start), 50)) * 2 - 1
+        reached += int((np.abs(signs @ np.abs(d)) >= abs(d.sum()) * (1 - 1e-9)).sum())
+    assert sign_flips(d, seed=9).p == (1 + reached) / 100_000

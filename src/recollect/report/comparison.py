@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from recollect.stats import (
     Pairwise,
     Plateau,
     Ranks,
-    compare_paired,
+    compare_each,
     find_lead,
     find_plateau,
     friedman_nemenyi,
@@ -173,9 +172,8 @@ def compare_scores(
     wanted = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
     if scope == "leader" and lead is not None:
         wanted = [(lead.best, other) for other in names if other != lead.best]
-    compared = partial(compare_paired, unpaired=unpaired, method=method, higher_is_better=higher)
     given = [(scores[a], scores[b]) if unpaired else shared(scores[a], scores[b]) for a, b in wanted]
-    results = [compared(*pair) for pair in given]
+    results = compare_each(given, unpaired=unpaired, method=method, higher_is_better=higher)
     # Contestants are a family of their own, as in the lead; a pair with a reference is one of all pairs.
     family = {pair: len(scores) * (len(scores) - 1) // 2 for pair in wanted}
     if lead is not None:

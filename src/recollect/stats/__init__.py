@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.stats.item_draws import Noise, noise_of
     from recollect.stats.item_noise import difference_over_items, null_forgetting, over_items
     from recollect.stats.lead import Lead, Rival, find_lead
-    from recollect.stats.paired import Paired, Pairwise, compare_all, compare_paired, holm, shared
+    from recollect.stats.paired import Paired, Pairwise, compare_all, compare_each, compare_paired, holm, shared
     from recollect.stats.paired_items import mcnemar
     from recollect.stats.permutation import Permuted, label_shuffles, sign_flips, signed_rank
     from recollect.stats.plateau import Plateau, find_plateau
@@ -33,7 +33,8 @@ _LATER = {
     "mcnemar": "paired_items",
     **dict.fromkeys(("Noise", "noise_of"), "item_draws"),
     **dict.fromkeys(("difference_over_items", "null_forgetting", "over_items"), "item_noise"),
-    **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_paired", "holm", "shared"), "paired"),
+    **dict.fromkeys(("Paired", "Pairwise", "compare_all", "compare_each", "compare_paired"), "paired"),
+    **dict.fromkeys(("holm", "shared"), "paired"),
     **dict.fromkeys(("Permuted", "label_shuffles", "sign_flips", "signed_rank"), "permutation"),
     **dict.fromkeys(("Plateau", "find_plateau"), "plateau"),
     **dict.fromkeys(("Ranks", "friedman_nemenyi"), "ranks"),
@@ -59,6 +60,7 @@ __all__ = [
     "Rival",
     "clopper_pearson",
     "compare_all",
+    "compare_each",
     "compare_paired",
     "difference_over_items",
     "estimate",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -17,9 +17,9 @@ from recollect.stats.permutation import (
     Permuted,
     average_ranks,
     check_alternative,
-    label_shuffles,
-    sign_flips,
-    signed_rank,
+    label_shuffles_of,
+    sign_flips_of,
+    signed_ranks,
 )
 
 Array = NDArray[np.float64]
@@ -112,27 +112,61 @@ def compare_paired(
     >>> result.p, result.smallest_p
     (0.25, 0.25)
     """
+    made = compare_each(
+        [(a, b)],
+        unpaired=unpaired,
+        alternative=alternative,
+        method=method,
+        level=level,
+        seed=seed,
+        higher_is_better=higher_is_better,
+    )
+    return made[0]
+
+
+def compare_each(
+    pairs: Sequence[tuple[Scores, Scores]],
+    *,
+    unpaired: bool = False,
+    alternative: Alternative = "two-sided",
+    method: str = "t",
+    level: float = 0.95,
+    seed: int = 0,
+    higher_is_better: bool = True,
+) -> list[Paired]:
+    """`compare_paired` of each of many pairs: permutations are drawn once for all."""
     check_level(level)
     check_alternative(alternative)
     if unpaired:
-        return _compare_groups(_present(a), _present(b), alternative, method, level, seed, higher_is_better)
-    first, second, given = _pairs(a, b)
-    d = first - second
-    n = d.size
-    difference = estimate(d, method, level, seed)
-    improvement = probability_of_improvement(first, second, True, level, higher_is_better)
+        groups = [(_present(a), _present(b)) for a, b in pairs]
+        return _compare_groups(groups, alternative, method, level, seed, higher_is_better)
+    taken = [_pairs(a, b) for a, b in pairs]
+    differences = [first - second for first, second, _ in taken]
+    tested = [d for d in differences if d.size >= 2]
+    tests = sign_flips_of([*tested, *map(signed_ranks, tested)], alternative, seed)
+    found = zip(tests[: len(tested)], tests[len(tested) :], strict=True)
+    undefined = Permuted(np.nan, np.nan, True, "none")
+    made = []
+    for (first, second, given), d in zip(taken, differences, strict=True):
+        n = d.size
+        permuted, ranked = next(found) if n >= 2 else (replace(undefined, smallest=1.0 if n else np.nan), undefined)
+        difference = estimate(d, method, level, seed)
+        improvement = probability_of_improvement(first, second, True, level, higher_is_better)
+        notes = _notes(d, given, permuted, level)
+        made.append(_result(difference, permuted, ranked, improvement, n, True, alternative, notes))
+    return made
+
+
+def _notes(d: Array, given: int, permuted: Permuted, level: float) -> list[str]:
+    n, zeros = d.size, int((d == 0).sum())
     notes = [f"{given - n} of {given} pairs have a missing score and are left out"] if given > n else []
     if n < 2:
-        notes.append("no pairs to compare" if n == 0 else "one pair gives no interval and no test")
-        undefined = Permuted(np.nan, 1.0 if n else np.nan, True, "none")
-        return _result(difference, undefined, undefined, improvement, n, True, alternative, notes)
-    zeros = int((d == 0).sum())
+        return [*notes, "no pairs to compare" if n == 0 else "one pair gives no interval and no test"]
     if zeros:
         notes.append(f"{zeros} of {n} differences {'is' if zeros == 1 else 'are'} zero and cannot change sign")
-    permuted, ranked = sign_flips(d, alternative, seed), signed_rank(d, alternative, seed)
     if permuted.smallest > 1 - level:
         notes.append(f"{n} pairs cannot give a p below {permuted.smallest:.3g}")
-    return _result(difference, permuted, ranked, improvement, n, True, alternative, notes)
+    return notes
 
 
 def compare_all(
@@ -154,18 +188,15 @@ def compare_all(
     [('er', 'lwf'), ('er', 'joint'), ('lwf', 'joint')]
     """
     pairs = list(combinations(learners, 2))
-    results = [
-        compare_paired(
-            *((learners[a], learners[b]) if unpaired else shared(learners[a], learners[b])),
-            unpaired=unpaired,
-            alternative=alternative,
-            method=method,
-            level=level,
-            seed=seed,
-            higher_is_better=higher_is_better,
-        )
-        for a, b in pairs
-    ]
+    results = compare_each(
+        [(learners[a], learners[b]) if unpaired else shared(learners[a], learners[b]) for a, b in pairs],
+        unpaired=unpaired,
+        alternative=alternative,
+        method=method,
+        level=level,
+        seed=seed,
+        higher_is_better=higher_is_better,
+    )
     corrected = holm([result.p for result in results])
     return tuple(Pairwise(a, b, result, float(p)) for (a, b), result, p in zip(pairs, results, corrected, strict=True))
 
@@ -184,7 +215,9 @@ def difference(
     return estimate(first - second, method, level, seed)
 
 
-def shared(a: Mapping[Hashable, float], b: Mapping[Hashable, float]) -> tuple[dict[Hashable, float], ...]:
+def shared(
+    a: Mapping[Hashable, float], b: Mapping[Hashable, float]
+) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
     """The scores of two learners on the seeds that both have; all of them where they have none in common.
 
     >>> shared({0: .5, 1: .6}, {1: .7, 2: .8})
@@ -251,24 +284,32 @@ def _present(scores: Scores) -> Array:
 
 
 def _compare_groups(
-    a: Array, b: Array, alternative: Alternative, method: str, level: float, seed: int, higher_is_better: bool
-) -> Paired:
+    groups: Sequence[tuple[Array, Array]],
+    alternative: Alternative,
+    method: str,
+    level: float,
+    seed: int,
+    higher_is_better: bool,
+) -> list[Paired]:
     if method != "t":
         raise UsageError(f"Expected method 't' for an unpaired comparison (Welch's interval), got {method!r}.")
-    difference = _welch(a, b, level)
-    improvement = probability_of_improvement(a, b, False, level, higher_is_better)
-    notes = ["unpaired: what the seeds share is not taken out"]
-    n = a.size + b.size
-    if min(a.size, b.size) < 2:
-        notes.append("fewer than two seeds of a learner give no interval and no test")
-        undefined = Permuted(np.nan, np.nan, True, "none")
-        return _result(difference, undefined, undefined, improvement, n, False, alternative, notes)
-    permuted = label_shuffles(a, b, alternative, seed)
-    ranks = average_ranks(np.concatenate([a, b]))
-    ranked = label_shuffles(ranks[: a.size], ranks[a.size :], alternative, seed)
-    if permuted.smallest > 1 - level:
-        notes.append(f"{a.size} and {b.size} seeds cannot give a p below {permuted.smallest:.3g}")
-    return _result(difference, permuted, ranked, improvement, n, False, alternative, notes)
+    tested = [pair for pair in groups if min(map(len, pair)) >= 2]
+    ranks = [np.split(average_ranks(np.concatenate(pair)), [len(pair[0])]) for pair in tested]
+    tests = label_shuffles_of([*tested, *((one, other) for one, other in ranks)], alternative, seed)
+    found = zip(tests[: len(tested)], tests[len(tested) :], strict=True)
+    undefined = Permuted(np.nan, np.nan, True, "none")
+    made = []
+    for a, b in groups:
+        notes = ["unpaired: what the seeds share is not taken out"]
+        permuted, ranked = next(found) if min(a.size, b.size) >= 2 else (undefined, undefined)
+        if min(a.size, b.size) < 2:
+            notes.append("fewer than two seeds of a learner give no interval and no test")
+        elif permuted.smallest > 1 - level:
+            notes.append(f"{a.size} and {b.size} seeds cannot give a p below {permuted.smallest:.3g}")
+        improvement = probability_of_improvement(a, b, False, level, higher_is_better)
+        welch = _welch(a, b, level)
+        made.append(_result(welch, permuted, ranked, improvement, a.size + b.size, False, alternative, notes))
+    return made
 
 
 def _welch(a: Array, b: Array, level: float) -> Estimate:
