@@ -22,6 +22,7 @@ from recollect.report.provenance import config_text
 from recollect.report.results import LearnerResult, Shares
 from recollect.report.words import Words, explain
 from recollect.runs import Group
+from recollect.runs.alike import matrix_of_runs
 from recollect.stats import Estimate, Plateau, estimate
 from recollect.stats.estimate import Bounds
 
@@ -54,7 +55,7 @@ def measure(
     costs = _costs(groups)
     made: dict[int, MeasuredLearner] = {}
     for places in _alike(groups):
-        matrix = ScoreMatrix.stack([run.matrix for place in places for run in groups[place].runs])
+        matrix = matrix_of_runs([run for place in places for run in groups[place].runs])
         batch = _Batch(matrix, len(places), words, unscored)
         for row, place in enumerate(places):
             group, label = groups[place], labels[place]
@@ -85,14 +86,14 @@ def _alike(groups: Sequence[Group]) -> Iterator[list[int]]:
     """Places of groups with as many seeds and the same companions, in lots that fit into memory."""
     kinds: dict[Any, list[int]] = {}
     for place, group in enumerate(groups):
-        own = {_kind(run.matrix) for run in group.runs}
+        own = {_kind(run.matrix) for run in group.runs} if group.alike is None else {_kind(group.alike.at(0))}
         # Runs that differ among themselves keep only what all have, and must not take it from others.
         kind = (len(group.runs), own.pop()) if len(own) == 1 else place
         kinds.setdefault(kind, []).append(place)
     for places in kinds.values():
         group = groups[places[0]]
-        matrix = group.runs[0].matrix
-        cells = len(group.runs) * sum(a.size for a in (matrix.R, matrix.joint, matrix.restricted) if a is not None)
+        matrix = group.matrix
+        cells = sum(a.size for a in (matrix.R, matrix.joint, matrix.restricted) if a is not None)
         lot = max(1, CELLS_AT_ONCE // cells)
         for start in range(0, len(places), lot):
             yield places[start : start + lot]

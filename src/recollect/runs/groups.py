@@ -11,6 +11,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
+from recollect.runs.alike import matrix_of_alike
 from recollect.runs.reduced import at_rows, at_task_ends
 from recollect.runs.run import Run
 
@@ -62,7 +63,12 @@ class Group:
     @cached_property
     def matrix(self) -> ScoreMatrix:
         """All seeds in one matrix, with the seeds as its leading axis, in the order of `seeds`."""
-        return ScoreMatrix.stack([run.matrix for run in self.runs])
+        return ScoreMatrix.stack([run.matrix for run in self.runs]) if self.alike is None else self.alike
+
+    @cached_property
+    def alike(self) -> ScoreMatrix | None:
+        """The same, where all seeds have the same rows and the same companions; else None."""
+        return matrix_of_alike(self.runs)
 
 
 def stack(runs: Sequence[Run]) -> Group:
@@ -76,9 +82,9 @@ def stack(runs: Sequence[Run]) -> Group:
     """
     if not runs:
         raise UsageError("A group needs at least one run; got none.")
-    first = runs[0]
+    first, wanted = runs[0], _key(runs[0])
     for run in runs[1:]:
-        for what, one, other in zip(_KEY_WORDS, _key(first), _key(run), strict=True):
+        for what, one, other in zip(_KEY_WORDS, wanted, _key(run), strict=True):
             if one != other:
                 raise UsageError(
                     f"Runs that are averaged over seeds must agree in the {what}; {first.name} has {one},"
@@ -90,6 +96,10 @@ def stack(runs: Sequence[Run]) -> Group:
             raise UsageError(
                 f"Runs that are averaged over seeds are of one learner; {name} and {other_name} are not: {found}."
             )
+    return _over_seeds(runs)
+
+
+def _over_seeds(runs: Sequence[Run]) -> Group:
     _refuse_twins(runs)
     return Group(tuple(sorted(comparable(runs), key=lambda run: (run.seed is None, run.seed or 0))))
 
@@ -103,7 +113,7 @@ def group(runs: Iterable[Run]) -> tuple[Group, ...]:
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(_key(run), []).append(run)
-    return tuple(stack(members) for alike in groups.values() for members in _by_identity(alike))
+    return tuple(_over_seeds(members) for alike in groups.values() for members in _by_identity(alike))
 
 
 def _by_identity(runs: Sequence[Run]) -> list[list[Run]]:

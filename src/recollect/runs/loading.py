@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +122,8 @@ def load_all(
     runs: list[Run] = []
     for place in map(local_copy, paths):
         try:
-            found = _load_any(place, tool, versions, rows)
+            with _uncollected():
+                found = _load_any(place, tool, versions, rows)
         except (OSError, MemoryError) as error:
             raise UsageError(
                 f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
@@ -134,6 +137,18 @@ def load_all(
     if versions:
         runs += _runs_of_versions(versions, asked)
     return _with_companions(runs, **companions)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would look through all runs again and again and find nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _with_companions(
