@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,27 +51,20 @@ class GEM(Finetune):
     def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         for _ in range(self.options.iterations):
-            earlier = [self._flat(self._memory_loss(memory)) for memory in self.memories[:-1] if len(memory)]
-            own = self._flat(self.loss(self.network(self.inputs.training(batch.x)), y))
+            weights = self.optimiser.parameters
+            earlier = [
+                flat_gradient(self._memory_loss(memory), weights) for memory in self.memories[:-1] if len(memory)
+            ]
+            own = flat_gradient(self.loss(self.network(self.inputs.training(batch.x)), y), weights)
             if earlier:
                 own = turned(own, torch.stack(earlier), self.options.margin)
-            self.optimiser.apply(self._shaped(own))
+            self.optimiser.apply(shaped_like(own, weights))
         if not batch.repeat:
             self.memories[-1].add(batch.x, batch.y)
 
     def _memory_loss(self, memory: Reservoir) -> Tensor:
         y = devices.to_tensor(memory.y, self.device)
         return self.loss(self.network(self.inputs.training(memory.x)), y)
-
-    def _flat(self, loss: Tensor) -> Tensor:
-        parameters = self.optimiser.parameters
-        parts = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
-        return torch.cat([part.reshape(-1) for part in parts])
-
-    def _shaped(self, flat: Tensor) -> list[Tensor]:
-        parameters = self.optimiser.parameters
-        parts = torch.split(flat, [parameter.numel() for parameter in parameters])
-        return [part.view_as(parameter) for part, parameter in zip(parts, parameters, strict=True)]
 
     def end_task(self) -> None:
         """The memory of the task is closed, and the next one opened."""
@@ -88,6 +82,18 @@ class GEM(Finetune):
         for task, saved in enumerate(state["memories"]):
             self.memories.append(self._new_memory(task))
             self.memories[-1].restore(saved)
+
+
+def flat_gradient(loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
+    """The gradient of a loss as one vector."""
+    parts = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
+    return torch.cat([part.reshape(-1) for part in parts])
+
+
+def shaped_like(flat: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
+    """Such a vector, in the shapes of the parameters."""
+    parts = torch.split(flat, [parameter.numel() for parameter in parameters])
+    return [part.view_as(parameter) for part, parameter in zip(parts, parameters, strict=True)]
 
 
 def turned(own: Tensor, earlier: Tensor, margin: float = 0.0) -> Tensor:

@@ -14,6 +14,7 @@ from recollect.learners.options import option
 
 PYOD = "PyOD"
 PYCLAD = "pyCLAD"
+KEEPS = ("reservoir", "balanced")
 MONITORS = ("ADWIN", "KSWIN", "PageHinkley")
 
 _DETECTOR = (
@@ -80,17 +81,32 @@ class Experts(Detection):
     )
 
 
+def check_keep(keep: Any) -> None:
+    """Raise UsageError unless this says what a memory keeps."""
+    if not (keep in KEEPS or callable(keep) or (isinstance(keep, str) and ":" in keep)):
+        raise UsageError(
+            f"The option 'keep' is {' or '.join(KEEPS)}, or a function (in a file 'package.module:function'); got"
+            f" {keep!r}."
+        )
+
+
 @dataclass(frozen=True)
 class ReplayDetection(Detection):
     """Options of replay."""
 
     memory: int = option(1000, "samples that the memory holds", low=1)
-    keep: str = option(
+    keep: Any = option(
         "reservoir",
         "reservoir: every sample seen is held with equal probability; balanced: every concept has an equal share"
-        " (every unit, where the concept is not told)",
-        choices=("reservoir", "balanced"),
+        " (every unit, where the concept is not told); or 'package.module:function' of rows, units, memory and a"
+        " generator, which gives the places of the rows to keep",
+        kind="detector",
     )
+    only: bool = option(False, "the detector learns the memory alone, which has been offered the unit, not the unit")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_keep(self.keep)
 
 
 @dataclass(frozen=True)
@@ -123,8 +139,9 @@ class NetworkDetection(Detection):
         super().__post_init__()
         if self.spec.family != "network":
             raise UsageError(
-                f"EWC and LwF train the weights of a network; {self.spec.name} has none. Take the detector"
-                f" {' or '.join(NETWORKS)}, or a strategy for any detector: naive, replay, cumulative, experts."
+                f"EWC, LwF, DER++ and A-GEM train the weights of a network; {self.spec.name} has none. Take the"
+                f" detector {' or '.join(NETWORKS)} (one of your own is {{autoencoder: {{network:"
+                " 'package.module:Class'}}), or a strategy for any detector: naive, replay, cumulative, experts."
             )
 
 
@@ -145,6 +162,26 @@ class DistilledDetection(NetworkDetection):
 
 
 @dataclass(frozen=True)
+class RehearsedDetection(NetworkDetection):
+    """Options of A-GEM."""
+
+    memory: int = option(500, "samples that the memory holds", low=1)
+    keep: Any = option("reservoir", "as in replay", kind="detector")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_keep(self.keep)
+
+
+@dataclass(frozen=True)
+class DarkDetection(RehearsedDetection):
+    """Options of DER++."""
+
+    alpha: float = option(0.1, "weight of the distance from the stored outputs", whose="Mammoth", low=0)
+    beta: float = option(0.5, "weight of the loss of memory samples", whose="Mammoth", low=0)
+
+
+@dataclass(frozen=True)
 class Autoencoder:
     """Parameters of the detector `autoencoder`."""
 
@@ -158,6 +195,15 @@ class Autoencoder:
     epochs: int = option(1, "passes over a unit", low=1)
     batch: int = option(32, "samples a step", whose=PYOD, low=1)
     standardise: bool = option(False, "features in units of their running deviation from their running mean")
+    encoder: Any = option(
+        None, "'package.module:maker' of your own, called with the number of features", kind="detector"
+    )
+    decoder: Any = option(None, "the same, from the encoder's outputs back to the features", kind="detector")
+    network: Any = option(
+        None,
+        "a torch module of your own, made the same way: it gives back samples, or has losses(x): (losses, outputs)",
+        kind="detector",
+    )
 
 
 @dataclass(frozen=True)

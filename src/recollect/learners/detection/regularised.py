@@ -29,7 +29,7 @@ class EWCDetector(Naive):
         self, options: available.AnchoredDetection, setting: Setting, seeds: Seeds, device: str = "auto"
     ) -> None:
         super().__init__(options, setting, seeds, device)
-        self.detector = _network_of(self)
+        self.detector = network_of(self)
         self.anchor = Anchor(self.detector.optimiser.parameters)
 
     @property
@@ -76,7 +76,7 @@ class LwFDetector(Naive):
         self, options: available.DistilledDetection, setting: Setting, seeds: Seeds, device: str = "auto"
     ) -> None:
         super().__init__(options, setting, seeds, device)
-        self.detector = _network_of(self)
+        self.detector = network_of(self)
         self.teacher = Teacher()
 
     @property
@@ -105,7 +105,8 @@ class LwFDetector(Naive):
         self.teacher.restore(state["teacher"], self.detector.network)
 
 
-def _network_of(strategy: Naive) -> NetworkDetector:
+def network_of(strategy: Naive) -> NetworkDetector:
+    """The network of a strategy that works on its weights."""
     detector = strategy.lazy.detector
     assert isinstance(detector, NetworkDetector)  # the options allow no other
     return detector

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.learners.base import Array, Keeping, Setting, State
-from recollect.learners.buffers import Balanced, Everything, Reservoir, make_memory
+from recollect.learners.buffers import Balanced, Everything, Reservoir
 from recollect.learners.detection import options as available
 from recollect.learners.detection.detectors import Detector, Floats, make_detector
 from recollect.learners.detection.lazy import Lazy
+from recollect.learners.detection.memories import Chosen, memory_of
 from recollect.learners.detection.rows import as_rows
 from recollect.runs.seeds import Seeds
 
@@ -155,17 +156,23 @@ class Cumulative(Naive):
 class Replay(Naive):
     """One detector, fitted on (or updated with) a memory of earlier units and the newest unit, in this order."""
 
-    memory: Reservoir | Balanced
+    memory: Reservoir | Balanced | Chosen
+    options: available.ReplayDetection
 
     def __init__(
         self, options: available.ReplayDetection, setting: Setting, seeds: Seeds, device: str = "auto"
     ) -> None:
         super().__init__(options, setting, seeds, device)
-        self.memory = make_memory(options.keep, options.memory, seeds.learner)
+        self.memory = memory_of(options.keep, options.memory, seeds.learner)
 
     def _unit(self, rows: Array, concept: int | None) -> None:
+        whose = np.full(len(rows), self.units if concept is None else concept)
+        if self.options.only:
+            self.memory.add(rows, whose)
+            self.lazy.take(np.array(self.memory.x))
+            return
         self.lazy.take(np.concatenate([self.memory.x, rows]) if len(self.memory) else rows)
-        self.memory.add(rows, np.full(len(rows), self.units if concept is None else concept))
+        self.memory.add(rows, whose)
 
     def state(self) -> State:
         """The unit under way, detector and memory."""

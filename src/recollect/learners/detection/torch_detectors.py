@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from recollect.errors import UsageError
 from recollect.learners import devices
 from recollect.learners.base import Array, State
 from recollect.learners.detection import options as available
@@ -18,6 +21,7 @@ from recollect.learners.detection.standard import RunningScale
 from recollect.learners.optimisers import Adam
 from recollect.learners.options import read
 from recollect.learners.randomness import sub_seed
+from recollect.paths import import_path
 from recollect.runs.seeds import Seeds
 
 PIECE = 4096
@@ -107,6 +111,8 @@ class NetworkDetector:
         options = self.options
         beta = options.beta if isinstance(options, available.Variational) else None
         codes = 1 if beta is None else 2
+        if options.encoder is not None or options.network is not None:
+            return own_network(options, self._n_features)
         if isinstance(options, available.SequenceAutoencoder):
             widths = options.hidden or (32, 8)
             coders = sequential(options.layers, self._n_features, options.window, widths, codes)
@@ -127,18 +133,18 @@ class NetworkDetector:
         self._begin()
         self.update(x)
 
-    def update(self, x: Array, extra: Extra | None = None) -> None:
-        """Train the network that there is, on the loss and what a strategy adds to it."""
+    def update(self, x: Array, extra: Extra | None = None, step: Callable[[Tensor], None] | None = None) -> None:
+        """Train the network that there is, on the loss and what a strategy adds to it; `step` steps in its own way."""
         if self.options.standardise:
             self.scale.add(x)
-        inputs = self.inputs(x)
+        inputs, step = self.inputs(x), step or self.optimiser.step
         for _ in range(self.options.epochs):
             order = torch.randperm(len(x), generator=self.generator).to(self.device)
             for start in range(0, len(x), self.options.batch):
                 some = inputs[order[start : start + self.options.batch]]
                 losses, outputs = self.network.losses(some, self.noise(len(some)))
                 loss = losses.mean()
-                self.optimiser.step(loss if extra is None else loss + extra(some, outputs))
+                step(loss if extra is None else loss + extra(some, outputs))
         self.threshold = threshold(self.score(x), self._contamination)
 
     def score(self, x: Array) -> Floats:
@@ -154,6 +160,15 @@ class NetworkDetector:
         """What the network takes: float32, scaled if asked."""
         scaled = self.scale(x) if self.options.standardise else x
         return torch.from_numpy(np.ascontiguousarray(scaled, np.float32)).to(self.device)
+
+    def reconstructed(self, x: Array) -> Array:
+        """What the network makes of samples, in their own units."""
+        made = np.empty(x.shape)
+        with torch.inference_mode():
+            for start in range(0, len(x), PIECE):
+                part = self.inputs(x[start : start + PIECE])
+                made[start : start + len(part)] = self.network.losses(part)[1].cpu().numpy()
+        return made * self.scale.deviation + self.scale.mean if self.options.standardise else made
 
     def noise(self, count: int) -> Tensor | None:
         """Noise for the codes of so many samples, where codes are random."""
@@ -180,6 +195,63 @@ class NetworkDetector:
             self.generator.set_state(torch.from_numpy(np.array(state["generator"])))
             self.scale.restore(state["scale"])
             self.threshold = float(state["threshold"])
+
+
+class OwnNetwork(AutoencoderNetwork):
+    """A network of the user's: what it gives for a sample is its reconstruction.
+
+    One that has `losses(x)` gives the loss of each sample, and outputs, by itself.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__(network, nn.Identity(), 0)
+
+    def losses(self, x: Tensor, noise: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The loss of each sample, and the outputs."""
+        own: Any = getattr(self.encoder, "losses", None)
+        if callable(own):
+            losses, outputs = own(x)
+        else:
+            outputs = self.encoder(x)
+            if outputs.shape != x.shape:
+                raise UsageError(
+                    f"A network that is a detector gives back samples of {tuple(x.shape[1:])} numbers; got"
+                    f" {tuple(outputs.shape[1:])}. Give it a method losses(x) if its score is another."
+                )
+            losses = (outputs - x).square().mean(1)
+        if losses.shape != (len(x),):
+            raise UsageError(f"losses(x) gives one number per sample, here {len(x)}; got {tuple(losses.shape)}.")
+        return losses, outputs
+
+
+def own_network(options: available.Autoencoder, n_features: int) -> CodedNetwork:
+    """The network, or the encoder and decoder, of the user's."""
+    if type(options) is not available.Autoencoder:
+        raise UsageError("encoder, decoder and network are options of the detector 'autoencoder' alone.")
+    if options.network is not None:
+        if options.encoder is not None or options.decoder is not None:
+            raise UsageError("Give a network, or an encoder and a decoder; got both.")
+        return OwnNetwork(_module(options.network, n_features, "network"))
+    if options.decoder is None:
+        raise UsageError("An encoder comes with a decoder: give both.")
+    given = {"encoder": options.encoder, "decoder": options.decoder}
+    return OwnNetwork(nn.Sequential(*(_module(part, n_features, what) for what, part in given.items())))
+
+
+def _module(given: Any, n_features: int, what: str) -> nn.Module:
+    """A module as it is, copied; or what a class or function makes of the number of features."""
+    if isinstance(given, nn.Module):
+        return copy.deepcopy(given)
+    maker = import_path(given, what) if isinstance(given, str) else given
+    try:
+        made = maker(n_features)
+    except TypeError as error:
+        raise UsageError(
+            f"The {what} is made by calling it with the number of features, {n_features}: {error}."
+        ) from None
+    if not isinstance(made, nn.Module):
+        raise UsageError(f"The {what} is a torch module; {given} gave {type(made).__name__}.")
+    return made
 
 
 def make_network(spec: Spec, n_features: int, seeds: Seeds, contamination: float, device: str) -> NetworkDetector:
