@@ -40,12 +40,16 @@ def option(
     whose: str = "ours",
     kind: str | None = None,
     optional: bool = False,
+    later: bool = False,
     **limits: Any,
 ) -> Any:
-    """A field with its meaning, whose default it has, and the rule of its values."""
+    """A field with its meaning, whose default it has, and the rule of its values.
+
+    `later` says that records were written before there was the option: with its default it is no part of an identity.
+    """
     kind = kind or ("choice" if limits.get("choices") else type(default).__name__)
     rule = Rule(kind, optional=optional or default is None, **limits)
-    return field(default=default, metadata={"meaning": meaning, "whose": whose, "rule": rule})
+    return field(default=default, metadata={"meaning": meaning, "whose": whose, "rule": rule, "later": later})
 
 
 def read(cls: type[Chosen], owner: str, config: Mapping[str, Any], what: str = "learner") -> Chosen:
@@ -151,6 +155,8 @@ def _expected(value: Any, rule: Rule) -> str | None:
     if rule.kind == "network" and not (callable(value) or value in rule.choices or ":" in str(value)):
         near = nearest(value, rule.choices)
         return f"a torch module, a function, its path or one of {', '.join(rule.choices)}; the nearest is {near!r}"
+    if rule.kind == "augment" and not isinstance(value, str | list | tuple | Mapping):
+        return "a name, such as crop+flip, or a list of them"
     if rule.kind == "normalise" and not (isinstance(value, str) or _is_pair(value)):
         return "a data set's name or [means, deviations]"
     return None

@@ -10,7 +10,7 @@ from torch import Tensor
 from recollect.learners import devices
 from recollect.learners.base import Setting, State
 from recollect.learners.buffers import Reservoir
-from recollect.learners.finetune import Finetune
+from recollect.learners.finetune import Finetune, by_loss_on
 from recollect.learners.holding import Anchor
 from recollect.learners.options import Anchored, Fisher
 from recollect.learners.randomness import sub_seed
@@ -51,6 +51,7 @@ class AnchoredLearner(Finetune):
         """How much each weight matters for one sample, of shape (1, ...)."""
         raise NotImplementedError
 
+    @by_loss_on
     def train_on(self, batch: Batch) -> None:
         super().train_on(batch)
         if not batch.repeat:

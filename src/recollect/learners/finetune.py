@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from recollect.errors import UsageError
 from recollect.learners import devices
+from recollect.learners.augment import Mixed
 from recollect.learners.base import Array, Keeping, Resumable, Scores, Setting, State
 from recollect.learners.inference import PIECE_OF_IMAGES, features_of, in_pieces, score_all
 from recollect.learners.inputs import Adapter, ArrayInputs
@@ -25,6 +27,15 @@ from recollect.runs.seeds import Seeds
 
 if TYPE_CHECKING:
     from recollect.streams import Batch
+
+
+Method = TypeVar("Method", bound=Callable[..., None])
+
+
+def by_loss_on(method: Method) -> Method:
+    """Mark a `train_on` that learns by `loss_on` alone, so that samples and labels may be mixed."""
+    method.mixes = True  # type: ignore[attr-defined]
+    return method
 
 
 class NetworkLearner(Keeping):
@@ -47,6 +58,11 @@ class NetworkLearner(Keeping):
         self.objective = objective_of(setting, self.device, smoothing)
         self._adopt(build(options, setting, seeds.init))
         self.inputs = self._adapter(options)
+        if self.inputs.mixes and not getattr(type(self).train_on, "mixes", False):
+            raise UsageError(
+                f"{type(self).__name__} uses the outputs and labels of single samples, which mixup and cutmix would"
+                " mix. Take another augmentation, or one of finetune, er, mir, ewc, mas, gdumb and the joint learners."
+            )
         self._rng: np.random.Generator | None = None
         self._random: OwnRandomness | None = None
         if not isinstance(self.network, MLP | ResNet18):
@@ -69,6 +85,13 @@ class NetworkLearner(Keeping):
             channels_last=isinstance(self.network, ResNet18),
         )
 
+    def precision(self) -> AbstractContextManager[Any]:
+        """What a training step is taken in: numbers of half the size where that was asked for."""
+        chosen = self._network_options.precision
+        if chosen == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
     def see(self, view: Any) -> None:
         """Take what may be seen from now on, where samples are ids in something larger."""
         self.inputs.see(view)
@@ -79,15 +102,14 @@ class NetworkLearner(Keeping):
         if isinstance(network, ResNet18):
             network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.network: nn.Module = network.train()
+        if self._network_options.compile:
+            self.network.compile()
 
     def learn(self, batch: Batch) -> None:
         """Learn from one batch of the stream."""
         try:
-            if self._random is None:
+            with nullcontext() if self._random is None else self._random, self.precision():
                 self.train_on(batch)
-            else:
-                with self._random:
-                    self.train_on(batch)
         except ValueError as error:
             refuse_lone_sample(error)
             raise
@@ -123,6 +145,18 @@ class NetworkLearner(Keeping):
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean loss of a batch, under the objective of the problem."""
         return self.objective.loss(outputs, y)
+
+    def loss_on(self, x: Array, y: Array) -> Tensor:
+        """The mean loss of these samples, augmented, and mixed if that was asked for."""
+        inputs, labels = self.inputs.training(x), self.labels(y)
+        if self.inputs.mixes:
+            return self.mixed_loss(self.inputs.mix(inputs), labels)
+        return self.loss(self.network(inputs), labels)
+
+    def mixed_loss(self, mixed: Mixed, labels: Tensor) -> Tensor:
+        """The mean loss of mixed samples: that of both labels, by their shares."""
+        outputs = self.network(mixed.images)
+        return mixed.kept * self.loss(outputs, labels) + (1 - mixed.kept) * self.loss(outputs, labels[mixed.partner])
 
     def losses(self, x: Array, y: Array) -> Tensor:
         """The loss of each of these samples, as the network answers now: in evaluation mode, without a gradient."""
@@ -204,11 +238,11 @@ class Finetune(NetworkLearner):
         self.options = options
         self.optimiser = make_optimiser(options, self.network)
 
+    @by_loss_on
     def train_on(self, batch: Batch) -> None:
         """Take `iterations` steps on the batch."""
-        y = self.labels(batch.y)
         for _ in range(self.options.iterations):
-            self.step(self.loss(self.outputs(batch.x), y))
+            self.step(self.loss_on(batch.x, batch.y))
 
     def step(self, loss: Tensor) -> None:
         """One step down the gradient of the loss, which is shortened if that was asked for."""

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from recollect.errors import UsageError
+from recollect.learners.augment import Augmentation, Mixed
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.devices import to_array, to_tensor
 from recollect.learners.inference import PIECE_OF_FEATURES, PIECE_OF_IMAGES, Folded, fold
 from recollect.learners.networks import MLP
 
-PADDING = 4
 CONSTANTS = {
     "mnist": ([0.1307], [0.3081]),
     "fashion-mnist": ([0.2860], [0.3530]),
@@ -32,6 +32,13 @@ class Adapter(Protocol):
 
     def training(self, x: Array) -> Any:
         """The same for training, augmented if that was asked for."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether training samples are mixed, and their labels with them."""
+
+    def mix(self, images: Any) -> Mixed:
+        """The samples of a training batch, mixed."""
 
     def example(self) -> Any:
         """Two samples to try a network on."""
@@ -65,7 +72,7 @@ class ArrayInputs:
     def __init__(
         self,
         normalise: Any,
-        augment: str,
+        augment: Any,
         setting: Setting,
         seed: int,
         device: torch.device,
@@ -76,8 +83,8 @@ class ArrayInputs:
         self._shape = setting.input_shape
         self._format = torch.channels_last if channels_last else torch.contiguous_format
         self._constants = _constants(normalise, setting, device)
-        self._crop, self._flip = "crop" in augment, "flip" in augment
-        if augment != "none" and len(setting.input_shape) != 3:
+        self._augmentation = Augmentation(augment)
+        if self._augmentation.names and len(setting.input_shape) != 3:
             raise UsageError(
                 f"augment: {augment} is for images (channels, height, width); the stream has samples of shape"
                 f" {setting.input_shape}. Leave it out."
@@ -90,12 +97,16 @@ class ArrayInputs:
 
     def training(self, x: Array) -> Tensor:
         """The same, augmented."""
-        raw = to_tensor(x, self._device)
-        if self._crop:
-            raw = random_crop(raw, self._generator)
-        if self._flip:
-            raw = random_flip(raw, self._generator)
-        return self._floats(raw)
+        return self._floats(self._augmentation.raw(to_tensor(x, self._device), self._generator), self._augmentation)
+
+    @property
+    def mixes(self) -> bool:
+        """Whether training images are mixed, and their labels with them."""
+        return self._augmentation.mixes
+
+    def mix(self, images: Tensor) -> Mixed:
+        """The images of a training batch, mixed."""
+        return self._augmentation.mix(images, self._generator)
 
     def example(self) -> Tensor:
         """Two empty samples, to try a network on."""
@@ -112,11 +123,13 @@ class ArrayInputs:
     def see(self, view: Any) -> None:
         """A sample is all there is to see."""
 
-    def _floats(self, raw: Tensor) -> Tensor:
+    def _floats(self, raw: Tensor, augmentation: Augmentation | None = None) -> Tensor:
         if raw.dtype == torch.uint8:
             floats = raw.to(torch.float32, memory_format=self._format).div_(255)
         else:
             floats = raw.to(torch.float32, memory_format=self._format)
+        if augmentation is not None:
+            floats = augmentation.floats(floats, self._generator)
         if self._constants is not None:
             mean, deviation = self._constants
             floats = (floats - mean) / deviation
@@ -133,29 +146,6 @@ class ArrayInputs:
     def restore(self, state: State) -> None:
         """Put the generator back."""
         self._generator.set_state(torch.from_numpy(np.array(state["generator"])))
-
-
-def random_crop(images: Tensor, generator: torch.Generator, padding: int = PADDING) -> Tensor:
-    """Each image shifted by up to `padding` pixels each way, black where nothing was.
-
-    >>> ones = torch.ones(2, 1, 8, 8, dtype=torch.uint8)
-    >>> random_crop(ones, torch.Generator().manual_seed(0)).shape
-    torch.Size([2, 1, 8, 8])
-    """
-    count, channels, height, width = images.shape
-    padded = torch.nn.functional.pad(images, (padding,) * 4)
-    shift = torch.randint(0, 2 * padding + 1, (2, count), generator=generator).to(images.device)
-    rows = shift[0, :, None] + torch.arange(height, device=images.device)
-    columns = shift[1, :, None] + torch.arange(width, device=images.device)
-    which = torch.arange(count, device=images.device)[:, None, None, None]
-    channel = torch.arange(channels, device=images.device)[None, :, None, None]
-    return padded[which, channel, rows[:, None, :, None], columns[:, None, None, :]]
-
-
-def random_flip(images: Tensor, generator: torch.Generator) -> Tensor:
-    """Each image mirrored left to right, or not, at even odds."""
-    mirrored = torch.rand(len(images), generator=generator).to(images.device) < 0.5
-    return torch.where(mirrored[:, None, None, None], images.flip(-1), images)
 
 
 def _constants(normalise: Any, setting: Setting, device: torch.device) -> tuple[Tensor, Tensor] | None:

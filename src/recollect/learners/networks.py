@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from recollect.errors import UsageError
 from recollect.learners.architecture import GRAPH_NETWORKS, hidden_of, network_of
+from recollect.learners.backbones import LIBRARIES, from_library, furnished
 from recollect.learners.base import Setting
 from recollect.learners.options import NETWORKS, Network
 from recollect.paths import import_path, refuse_call
@@ -112,13 +113,15 @@ def build(options: Network, setting: Setting, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = make()
-    if not isinstance(network, nn.Module):
-        raise UsageError(f"The network {options.network!r} made a {type(network).__name__}, not a torch module.")
-    return network
+        if not isinstance(network, nn.Module):
+            raise UsageError(f"The network {options.network!r} made a {type(network).__name__}, not a torch module.")
+        return furnished(network, options)
 
 
 def _maker(options: Network, setting: Setting) -> Callable[[], Any]:
     chosen = network_of(options, setting)
+    if isinstance(chosen, str) and chosen.partition(":")[0] in LIBRARIES and ":" in chosen:
+        return lambda: from_library(chosen, setting, options)
     if isinstance(chosen, str) and ":" in chosen:
         chosen = import_path(chosen, "network")
     if not isinstance(chosen, str):

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from recollect.learners import devices
+from recollect.learners.augment import Mixed, paste
 from recollect.learners.base import Array, Scores, Setting, State
 from recollect.learners.buffers import Everything, GreedyBalanced
-from recollect.learners.finetune import NetworkLearner, make_optimiser, refuse_lone_sample
+from recollect.learners.finetune import NetworkLearner, by_loss_on, make_optimiser, refuse_lone_sample
 from recollect.learners.networks import build
 from recollect.learners.optimisers import clip
 from recollect.learners.options import Offline
@@ -51,6 +52,7 @@ class OfflineLearner(NetworkLearner):
         """The samples and labels to train on, each once."""
         return self.memory.x, self.memory.y
 
+    @by_loss_on
     def train_on(self, batch: Batch) -> None:
         """Offer the batch to the memory, unless an earlier pass brought it."""
         if not batch.repeat:
@@ -80,7 +82,7 @@ class OfflineLearner(NetworkLearner):
         self.inputs.reseed(seed)
         random = nullcontext() if self._random is None else OwnRandomness(seed, self.device)
         try:
-            with random:
+            with random, self.precision():
                 self._train(np.random.default_rng(seed))
         except ValueError as error:
             refuse_lone_sample(error)
@@ -105,12 +107,12 @@ class OfflineLearner(NetworkLearner):
                 optimiser.apply(gradients)
 
     def _loss(self, x: Array, y: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        if not self.options.cutmix:
+            return self.loss_on(x, y)
         inputs, labels = self.inputs.training(x), devices.to_tensor(y, self.device)
-        if not (self.options.cutmix and inputs.ndim == 4 and rng.random() < self.options.cutmix):
+        if inputs.ndim != 4 or rng.random() >= self.options.cutmix:
             return self.loss(self.network(inputs), labels)
-        mixed, partner, kept = cutmix(inputs, rng)
-        logits = self.network(mixed)
-        return kept * self.loss(logits, labels) + (1 - kept) * self.loss(logits, labels[partner])
+        return self.mixed_loss(cutmix(inputs, rng), labels)
 
     def state(self) -> State:
         """The network, if it is trained, what is stored, and how often that has changed."""
@@ -139,18 +141,8 @@ def learning_rate(options: Offline, epoch: int) -> float:
     return options.min_lr + (options.lr - options.min_lr) * wave
 
 
-def cutmix(images: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor, float]:
-    """Images with a rectangle of another image each, which image that is, and the share that is kept.
-
-    The share is uniform (Beta(1, 1)) before the rectangle is cut at the border, as in Yun et al. 2019.
-    """
+def cutmix(images: Tensor, rng: np.random.Generator) -> Mixed:
+    """Images with a rectangle of another image each; the share is drawn evenly (Beta(1, 1)), as in Yun et al. 2019."""
     height, width = images.shape[-2:]
-    side = math.sqrt(1 - rng.random())
-    half_height, half_width = int(height * side) // 2, int(width * side) // 2
-    row, column = int(rng.integers(height)), int(rng.integers(width))
-    top, bottom = max(0, row - half_height), min(height, row + half_height)
-    left, right = max(0, column - half_width), min(width, column + half_width)
-    partner = torch.from_numpy(rng.permutation(len(images))).to(images.device)
-    mixed = images.clone()
-    mixed[:, :, top:bottom, left:right] = images[partner, :, top:bottom, left:right]
-    return mixed, partner, 1 - (bottom - top) * (right - left) / (height * width)
+    share, row, column = rng.random(), int(rng.integers(height)), int(rng.integers(width))
+    return paste(images, torch.from_numpy(rng.permutation(len(images))).to(images.device), share, row, column)

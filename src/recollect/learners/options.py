@@ -40,7 +40,8 @@ class Network:
     network: Any = option(
         "auto",
         "auto, mlp, reduced_resnet18, resnet18, gcn, gat, sage, gin, a torch module, a function that makes one,"
-        " or 'package.module:function'; auto is reduced_resnet18 for colour images, gcn for graphs and mlp else",
+        " 'package.module:function', 'timm:NAME' or 'transformers:NAME';"
+        " auto is reduced_resnet18 for colour images, gcn for graphs and mlp else",
         choices=NETWORKS,
         kind="network",
     )
@@ -55,12 +56,38 @@ class Network:
         whose=SURVEY,
         kind="normalise",
     )
-    augment: str = option(
+    augment: Any = option(
         "none",
-        "random crop after padding by 4, and horizontal flip, of training images",
+        "what is done to training images, on the device: none, crop (after padding by 4), flip, crop+flip, or a list of"
+        " crop, flip, resized_crop, colour, grey, randaugment and one of mixup and cutmix, each a name or a name with"
+        " options, such as [crop, {colour: {hue: 0.1}}, mixup]",
         whose=SURVEY,
-        choices=("none", "crop", "flip", "crop+flip"),
+        kind="augment",
     )
+    head: str = option(
+        "linear",
+        "linear, or cosine: logits by the angle between features and class weights",
+        choices=("linear", "cosine"),
+        later=True,
+    )
+    weights: str | None = option(
+        None,
+        "a file with the weights to begin with, as torch.save(network.state_dict()) writes it; of networks of timm and"
+        " transformers also `pretrained`",
+        kind="str",
+        later=True,
+    )
+    freeze: bool = option(False, "whether only the head is trained", later=True)
+    resize: int | None = option(
+        None, "side that images are brought to for a network of timm or transformers", kind="int", low=1, later=True
+    )
+    precision: str = option(
+        "float32",
+        "numbers of a training step; with bfloat16 torch decides which operations take it",
+        choices=("float32", "bfloat16"),
+        later=True,
+    )
+    compile: bool = option(False, "whether torch.compile is used on the network", later=True)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.buffers import Reservoir
-from recollect.learners.finetune import Finetune
+from recollect.learners.finetune import Finetune, by_loss_on
 from recollect.learners.options import Replay, TwoPassReplay
 from recollect.learners.randomness import sub_seed
 from recollect.runs.seeds import Seeds
@@ -48,8 +48,7 @@ class ReplayLearner(Finetune):
 
     def memory_loss(self, places: Places) -> Tensor:
         """The mean loss of the samples at these places of memory, in a pass of their own."""
-        x, y = self.held(places)
-        return self.loss(self.outputs(x), self.labels(y))
+        return self.loss_on(*self.held(places))
 
     def state(self) -> State:
         """Weights, optimiser, generators, memory."""
@@ -70,17 +69,16 @@ class ExperienceReplay(ReplayLearner):
     Options = Replay
     options: Replay
 
+    @by_loss_on
     def train_on(self, batch: Batch) -> None:
         """Take `iterations` steps, each with a new draw from memory."""
         for _ in range(self.options.iterations):
             places = self.retrieve(batch)
             if len(places) == 0:
-                self.step(self.loss(self.outputs(batch.x), self.labels(batch.y)))
+                self.step(self.loss_on(batch.x, batch.y))
             elif self.options.separate:
-                new = self.loss(self.outputs(batch.x), self.labels(batch.y))
-                self.step(new + self.memory_loss(places))
+                self.step(self.loss_on(batch.x, batch.y) + self.memory_loss(places))
             else:
                 x, y = self.held(places)
-                both = np.concatenate((batch.x, x)), np.concatenate((batch.y, y))
-                self.step(self.loss(self.outputs(both[0]), self.labels(both[1])))
+                self.step(self.loss_on(np.concatenate((batch.x, x)), np.concatenate((batch.y, y))))
         self.remember(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,8 +79,10 @@ def options_of(learner: object) -> dict[str, Any] | None:
 
 
 def option_values(options: Any) -> dict[str, Any]:
-    """The values of a dataclass of options, as they are."""
-    return {one.name: getattr(options, one.name) for one in fields(options)}
+    """The values of a dataclass of options, as they are; options that came later only where they are used."""
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    unused = {one.name for one in fields(options) if one.metadata.get("later") and values[one.name] == one.default}
+    return {name: value for name, value in values.items() if name not in unused}
 
 
 def _code_in(value: Any) -> Iterator[Any]:
@@ -102,6 +105,10 @@ def _weights(options: Mapping[str, Any]) -> str:
     """The hash of the weights of networks that are given as they are; the learners' own come from the seed."""
     torch = sys.modules.get("torch")
     hashed = hashlib.sha256()
+    file = options.get("weights")
+    if isinstance(file, str) and os.path.isfile(file):
+        with open(file, "rb") as read:
+            return hashlib.file_digest(read, "sha256").hexdigest()[:20]
     given = [] if torch is None else [v for v in options.values() if isinstance(v, torch.nn.Module)]
     for module in given:
         for name, tensor in module.state_dict().items():

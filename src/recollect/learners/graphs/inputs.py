@@ -76,6 +76,15 @@ class GraphInputs:
         """The same."""
         return self.tensor(x)
 
+    @property
+    def mixes(self) -> bool:
+        """Nodes are not mixed."""
+        return False
+
+    def mix(self, images: Any) -> Any:
+        """Nodes are not mixed."""
+        raise NotImplementedError
+
     def _part(self, view: View, ids: Array) -> Surroundings:
         """The graphs with these ids, kept while the same are asked for: a pass over a task, a memory."""
         key = ids.tobytes()
