@@ -157,7 +157,8 @@ def test_joint_final_needs_to_know_where_the_end_is():
 def test_cutmix_keeps_the_share_it_says():
     images = torch.arange(4.0)[:, None, None, None].expand(4, 3, 8, 8).contiguous()
     for seed in range(20):
-        mixed, partner, kept = cutmix(images, np.random.default_rng(seed))
+        made = cutmix(images, np.random.default_rng(seed))
+        mixed, partner, kept = made.images, made.partner, made.kept
         for index in range(4):
             own = (mixed[index] == index).float().mean().item()
             if partner[index] != index:
