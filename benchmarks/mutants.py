@@ -114,7 +114,8 @@ def attempt(module: str, tests: tuple[str, ...], most: int, seed: int) -> Tried:
         for part in ("src", "tests"):
             shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", tree)
-        (tree / "benchmarks").symlink_to(ROOT / "benchmarks")
+        for part in ("benchmarks", "docs", "examples", "results", "README.md", "CHANGELOG.md"):
+            (tree / part).symlink_to(ROOT / part)
         environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", *tests]
         if subprocess.run(command, cwd=tree, env=environment, capture_output=True).returncode:

@@ -42,8 +42,8 @@ def make_runs(T: int, restricted: bool, counts: bool) -> list[Run]:
 
     def row(after: int) -> Row:
         values = tuple(draw.randint(0, 100) for _ in range(T))
-        # Among the classes seen so far, the restricted count is the count.
-        triangle = tuple(tuple(values[j] if m == after else draw.randint(0, 100) for m in range(T)) for j in range(T))
+        # Among fewer classes no fewer answers are right; among those seen so far the restricted count is the count.
+        triangle = tuple(tuple(min(100, value + max(0, after - m)) for m in range(T)) for value in values)
         if not counts:
             return Row(after, scores={"accuracy": tuple(value / 101 for value in values)})
         return Row(
@@ -52,7 +52,7 @@ def make_runs(T: int, restricted: bool, counts: bool) -> list[Run]:
             correct=values,
             n=(100,) * T,
             restricted=triangle if restricted and after >= 0 else None,
-            masked=values,
+            masked=(100,) * T,
         )
 
     return [
