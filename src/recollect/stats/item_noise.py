@@ -65,6 +65,8 @@ def over_items(
     check_level(level)
     metric = registry.get(id)
     known = noise or noise_of(matrix, items=items)
+    if np.isnan(known.errors).all() and not any(table is not None for table in known.tables):
+        refuse_unknown(matrix, known, np.ones(matrix.R.shape, bool), np.zeros(matrix.T, bool))
     value = _value(matrix, metric, params)
     weights = _weights(matrix, metric, params)
     n = _items_read(matrix, metric, known, weights, params)
@@ -303,17 +305,11 @@ def _reads(
     rng = np.random.default_rng(0)
     start = _moved(matrix, matrix.R, matrix.b, metric, params)[0]
     far, far_b = rng.uniform(5, 10, matrix.R.shape), rng.uniform(11, 20, matrix.T)
-    changed = []
-    for own, own_b in cells:
-        values = [
-            _moved(
-                matrix,
-                matrix.R + sign * far * own,
-                None if matrix.b is None else matrix.b + sign * far_b * own_b,
-                metric,
-                params,
-            )[0]
-            for sign in (1, -1)
-        ]
-        changed.append(any(value != start for value in values))
-    return np.array(changed)
+    changed = np.zeros(len(cells), bool)
+    lot = max(1, _AT_ONCE // matrix.R.size)
+    for at in range(0, len(cells), lot):
+        own, own_b = (np.array(part) for part in zip(*cells[at : at + lot], strict=True))
+        for sign in (1, -1):
+            b = None if matrix.b is None else matrix.b + sign * far_b * own_b
+            changed[at : at + lot] |= _moved(matrix, matrix.R + sign * far * own, b, metric, params) != start
+    return changed
