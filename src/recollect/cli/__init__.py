@@ -34,6 +34,7 @@ COMMANDS = (
     "push",
     "metrics",
     "import",
+    "export",
     "data",
 )
 

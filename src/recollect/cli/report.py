@@ -17,6 +17,9 @@ def report(
     paths: options.Paths,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
     title: Annotated[str, typer.Option("--title", help="The heading of the page.")] = "",
+    card: Annotated[
+        bool, typer.Option("--model-card", help="Print a section for a model card (Markdown) instead of the page.")
+    ] = False,
     *,
     inputs: options.Inputs,
 ) -> None:
@@ -36,7 +39,15 @@ def report(
     groups = inputs.groups(paths)
     chosen = [] if inputs.target is None else ["--target", inputs.target]
     chosen += [word for name in inputs.without or () for word in ("--without", name)]
+    for name in ("base", "held_out", "trained", "order"):
+        chosen += [f"--{name.replace('_', '-')}", given] if (given := getattr(inputs, name)) else []
     command = shlex.join(["recollect", "report", *map(str, paths), *chosen, "-o", str(out)])
-    page = build_page(gather(groups, title=title, command=command))
+    contents = gather(groups, title=title, command=command)
+    if card:
+        from recollect.report.model_card import model_card
+
+        typer.echo(model_card(contents))
+        return
+    page = build_page(contents)
     write_atomic(out, page.encode())
     typer.echo(f"{out} ({len(page.encode()) / 1e6:.1f} MB)")

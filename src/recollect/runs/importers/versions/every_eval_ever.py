@@ -191,8 +191,8 @@ def _result(run: Run, place: int, column: int) -> dict[str, Any] | None:
         "lower_is_better": not run.higher_is_better,
         "score_type": "continuous",
     }
-    if bounds is not None:
-        config |= {"min_score": bounds[0], "max_score": bounds[1]}
+    low, high = bounds or ("-Infinity", "Infinity")
+    config |= {"min_score": low, "max_score": high}
     error = _at(row.standard_error, column)
     uncertain: dict[str, Any] = {} if error is None else {"standard_error": {"value": error, "method": "analytic"}}
     uncertain |= {} if not n else {"num_samples": int(n)}
