@@ -125,7 +125,7 @@ def refuse_unknown(what: str, options: Mapping[str, Any], known: list[str]) -> N
 def _plain(value: Any, kind: str) -> Any:
     if kind == "float" and value is not None:
         return float(value)
-    return tuple(value) if kind == "widths" and value is not None else value
+    return tuple(value) if kind in ("widths", "counts") and value is not None else value
 
 
 def _expected(value: Any, rule: Rule) -> str | None:
@@ -152,6 +152,10 @@ def _expected(value: Any, rule: Rule) -> str | None:
         return "a list of names, not empty"
     if rule.kind == "widths" and not (isinstance(value, list | tuple) and all(is_whole(w) and w > 0 for w in value)):
         return "a list of layer widths, such as [400, 400]"
+    if rule.kind == "counts" and not (
+        isinstance(value, list | tuple) and value and all(is_whole(w) and w > 0 for w in value)
+    ):
+        return "a list of whole numbers of at least 1, such as [10, 10]"
     if rule.kind == "network" and not (callable(value) or value in rule.choices or ":" in str(value)):
         near = nearest(value, rule.choices)
         return f"a torch module, a function, its path or one of {', '.join(rule.choices)}; the nearest is {near!r}"

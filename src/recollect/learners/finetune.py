@@ -75,7 +75,10 @@ class NetworkLearner(Keeping):
             from recollect.learners.graphs.inputs import GraphInputs, refuse_image_options
 
             refuse_image_options(options)
-            return GraphInputs(self.setting, self.device)
+            seed = sub_seed(self._seeds.learner, "neighbours")
+            return GraphInputs(self.setting, self.device, options.neighbours, seed)
+        if options.neighbours is not None:
+            raise UsageError("The option neighbours is for streams over graphs; samples of this one are arrays.")
         return ArrayInputs(
             options.normalise,
             options.augment,

@@ -159,6 +159,11 @@ def _graph_maker(kind: str, options: Network, setting: Setting) -> Callable[[], 
         )
     from recollect.learners.graphs.networks import READERS
 
+    layers = len(hidden_of(options, setting)) + 1
+    if options.neighbours is not None and len(options.neighbours) != layers:
+        raise UsageError(
+            f"The option neighbours has one number for each layer, here {layers}; got {list(options.neighbours)}."
+        )
     return lambda: READERS[setting.samples](kind, setting.n_features, hidden_of(options, setting), setting.n_outputs)
 
 

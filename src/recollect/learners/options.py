@@ -50,6 +50,13 @@ class Network:
         "hidden widths; of the mlp by default 100, 100 up to 64 inputs and 400, 400 above, of networks over graphs 64",
         kind="widths",
     )
+    neighbours: Any = option(
+        None,
+        "of networks over nodes and links: how many neighbours of a node are drawn in training, one number for each"
+        " layer, such as [10, 10]; all if it is not given. Answers are given from all of them",
+        whose="Hamilton et al. 2017",
+        kind="counts",
+    )
     normalise: Any = option(
         None,
         "a data set's name (cifar100, ...) or [means, deviations] per channel, of values in 0 .. 1",

@@ -48,12 +48,15 @@ class Identity:
 
     @cached_property
     def shared(self) -> str:
-        """What the seeds of one learner have in common, as one text.
+        """What the seeds of one learner have in common, as one text; an option that is None is one not given.
 
         >>> Identity("er", {"memory": 9}, order="a").shared == Identity("er", {"memory": 9}, order="b").shared
         True
+        >>> Identity("er", {"memory": 9, "clip": None}).shared == Identity("er", {"memory": 9}).shared
+        True
         """
-        return json.dumps(asdict(self.as_seed()), sort_keys=True)
+        given = {name: value for name, value in self.options.items() if value is not None}
+        return json.dumps(asdict(replace(self.as_seed(), options=given)), sort_keys=True)
 
     def as_seed(self) -> Identity:
         """The identity without what belongs to the seed."""
@@ -96,7 +99,7 @@ class Identity:
 
 
 def differences(there: Any, wanted: Any, where: str = "") -> Iterator[str]:
-    """The places where two plain values differ, in words.
+    """The places where two plain values differ, in words; None is the same as not being there.
 
     >>> list(differences({"lr": 0.1, "memory": 9}, {"lr": 0.1, "memory": 5, "keep": True}, "the option "))
     ['the option memory was 9 and is 5 now', 'the option keep is True and was not given then']
@@ -104,6 +107,8 @@ def differences(there: Any, wanted: Any, where: str = "") -> Iterator[str]:
     if isinstance(there, Mapping) and isinstance(wanted, Mapping):
         for key in [*there, *(key for key in wanted if key not in there)]:
             inner = f"{where}{key}"
+            if there.get(key) is None and wanted.get(key) is None:
+                continue
             if key not in wanted:
                 yield f"{inner} was {there[key]!r} and is not given now"
             elif key not in there:

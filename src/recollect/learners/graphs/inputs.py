@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from recollect.errors import UsageError
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.devices import to_tensor
 from recollect.learners.graphs.products import Surroundings
+from recollect.learners.graphs.sampling import Sampled, draw
 from recollect.streams.graphs.view import View
 
 PIECE_OF_IDS = 1 << 16
@@ -45,10 +46,20 @@ class Seen:
 
 
 class GraphInputs:
-    """Turns ids into their places in the view of the step; `see` gives the view."""
+    """Turns ids into their places in the view of the step; `see` gives the view.
 
-    def __init__(self, setting: Setting, device: torch.device) -> None:
+    With `neighbours`, one number for each layer, training sees at most so many neighbours of a node, drawn at random;
+    answers are always given from the whole view.
+    """
+
+    def __init__(
+        self, setting: Setting, device: torch.device, neighbours: Sequence[int] | None = None, seed: int = 0
+    ) -> None:
+        if neighbours is not None and setting.samples in _OFFSETS:
+            raise UsageError("The option neighbours is for nodes and links; of whole graphs all is seen. Leave it out.")
         self._device = device
+        self._neighbours = None if neighbours is None else tuple(neighbours)
+        self._rng = np.random.default_rng(seed)
         self._n_features, self._n_edge_features = setting.n_features, setting.n_edge_features
         self._per_sample = _ENDS.get(setting.samples, ())
         self._offsets = _OFFSETS.get(setting.samples)
@@ -73,8 +84,13 @@ class GraphInputs:
         return Seen(to_tensor(self._view.places(x), self._device), self._graph)
 
     def training(self, x: Array) -> Seen:
-        """The same."""
-        return self.tensor(x)
+        """The same, or what was drawn around the samples."""
+        if self._neighbours is None or self._view is None:
+            return self.tensor(x)
+        seeds, place = np.unique(self._view.places(x), return_inverse=True)
+        drawn = draw(self._view.adjacency, seeds, self._neighbours, self._rng)
+        graph = Sampled.around(self._view, drawn, self._device)
+        return Seen(to_tensor(place.reshape(x.shape), self._device), graph)
 
     @property
     def mixes(self) -> bool:
@@ -121,14 +137,17 @@ class GraphInputs:
         return PIECE_OF_IDS if self._graph is None or self._graph.offsets is None else PIECE_OF_GRAPHS
 
     def reseed(self, seed: int) -> None:
-        """Nothing is drawn here."""
+        """Start what is drawn anew."""
+        self._rng = np.random.default_rng(seed)
 
     def state(self) -> State:
-        """Nothing: the view comes from the stream."""
-        return {}
+        """What is drawn next; the view comes from the stream."""
+        return {} if self._neighbours is None else {"rng": dict(self._rng.bit_generator.state)}
 
     def restore(self, state: State) -> None:
-        """Nothing to put back."""
+        """Go on from there."""
+        if self._neighbours is not None:
+            self._rng.bit_generator.state = state["rng"]
 
 
 def refuse_image_options(options: Any) -> None:
