@@ -89,8 +89,8 @@ def main() -> None:
     lines = [
         "# Memory on a graph of 170,000 nodes",
         "",
-        "`python benchmarks/graphs_memory.py`; a 2-layer GCN, 128 features, 256 hidden units, 2.4 million edges. Highest",
-        "memory of the whole process (Python and torch alone: about 0.4 GB), evaluation after every task included.",
+        "`python benchmarks/graphs_memory.py`; a 2-layer GCN, 128 features, 256 hidden units, 2.4 million edges.",
+        "The highest memory of the whole process (Python and torch alone: about 0.4 GB), evaluations included.",
         "",
         "| training | tasks | visibility | highest memory, GB | goal | CPU seconds |",
         "|---|---|---|---|---|---|",
