@@ -126,9 +126,10 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     >>> listed(["a", "b"]), listed([str(i) for i in range(5)], most=2)
     ('a, b', '0, 1 and 3 more')
     """
+    shown = [name if len(name) <= 100 else f"{name[:97]}..." for name in names[: most + 1]]
     if len(names) <= most + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+        return ", ".join(shown)
+    return f"{', '.join(shown[:most])} and {len(names) - most} more"
 
 
 def in_one_form(name: str) -> str:

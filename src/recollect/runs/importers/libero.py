@@ -64,7 +64,10 @@ def _run(file: Path, metric: str) -> Run:
     if not isinstance(array, np.ndarray) or not is_numeric(array) or array.ndim != 2 or len(set(array.shape)) != 1:
         raise cannot_read(file, NAME, f"'{key}' is expected as a square array, one row after each task.")
     check_size(file, NAME, *array.shape)
-    (matrix,), future = blank_future_zeros([array_matrix(array)], "LIBERO")
+    try:
+        (matrix,), future = blank_future_zeros([array_matrix(array)], "LIBERO")
+    except ValueError as error:
+        raise cannot_read(file, NAME, f"{error}.") from None
     return make_run(
         file,
         NAME,

@@ -403,3 +403,26 @@ class TestContradictions:
         for text in ("Samples: 5\nAccuracy: 1.5.2%\n", f"Samples: {'9' * 5000}\nAccuracy: 5%\n"):
             with pytest.raises(UsageError, match="Is it whole"):
                 load(write(tmp_path / "task1" / "VQA" / "Result.text", text).parents[1], "mcitlib")
+
+    def test_lighteval(self, tmp_path: Path) -> None:
+        results = {"mmlu|0": {"acc": 0.4}, "mmlu|5": {"acc": 0.5}}
+        data = {"config_general": {"model_name": "m"}, "results": results, "versions": {}}
+        with pytest.raises(UsageError, match="comes twice"):
+            load(write(tmp_path / "results_2026-01-01T10-00-00.0.json", data))
+        data["results"] = {"mmlu|0": {"a" * 5000: 0.4}}
+        with pytest.raises(UsageError, match="not known whether more is better") as error:
+            load(write(tmp_path / "results_2026-01-01T10-00-00.0.json", data))
+        assert len(str(error.value)) < 1000
+
+    def test_a_standard_error_too_large_for_a_number_is_none(self, tmp_path: Path) -> None:
+        made = eee("m", "arc", 0.5)
+        made["evaluation_results"][0]["score_details"]["uncertainty"]["standard_error"]["value"] = 10**400
+        (run,) = load(write(tmp_path / "a.json", made))
+        assert run.rows[0].standard_error in (None, (None,))
+
+    def test_an_infinite_success_is_one_paragraph(self, tmp_path: Path) -> None:
+        path = tmp_path / "result.pt"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("result/data.pkl", pickle.dumps({"S_conf_mat": np.full((2, 2), np.inf)}, protocol=2))
+        with pytest.raises(UsageError, match="infinite"):
+            load(path)

@@ -139,7 +139,7 @@ def _number_or_none(value: object) -> float | None:
     """A standard error; texts such as "N/A" are none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(value) if 0 <= value < 1e300 else None
 
 
 def mapping(value: Any) -> dict[str, Any]:

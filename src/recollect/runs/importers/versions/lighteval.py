@@ -37,6 +37,9 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
         if full == "all" or not isinstance(values, dict):
             continue
         task, shots = _task_and_shots(full)
+        task = in_words(task, 200)
+        if task in scores:
+            raise cannot_read(path, NAME, f"{task} comes twice, with other shots; leave one of them in the file.")
         scores[task] = _scores(path, task, values)
         told = {"version": versions.get(full), "shots": shots, "samples": general.get("max_samples")}
         conditions[task] = {name: in_words(str(value)) for name, value in told.items() if value is not None}
@@ -83,7 +86,7 @@ def _scores(path: Path, task: str, values: dict[str, Any]) -> dict[str, Measured
         except ValueError as wrong:
             raise cannot_read(path, NAME, f"{in_words(task)} has {in_words(name)}: {wrong}.") from None
         if cell is not None:
-            found[name] = cell
+            found[in_words(name, 100)] = cell
     return found
 
 
