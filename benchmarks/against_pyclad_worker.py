@@ -18,6 +18,7 @@ import numpy as np
 from pyclad.callbacks.evaluation.concept_metric_evaluation import ConceptMetricCallback
 from pyclad.data.concept import Concept
 from pyclad.data.datasets.concepts_dataset import ConceptsDataset
+from pyclad.metrics.base.base_metric import BaseMetric
 from pyclad.metrics.base.roc_auc import RocAuc
 from pyclad.metrics.continual.average_continual import ContinualAverage
 from pyclad.metrics.continual.backward_transfer import BackwardTransfer
@@ -31,11 +32,33 @@ from pyclad.strategies.baselines.mste import MSTE
 from pyclad.strategies.baselines.naive import NaiveStrategy
 from pyod.models.copod import COPOD
 from pyod.models.ecod import ECOD
+from pyod.models.hbos import HBOS
 from pyod.models.iforest import IForest
 from pyod.models.lof import LOF
 from pyod.models.ocsvm import OCSVM
+from sklearn.metrics import average_precision_score, f1_score
 
-DETECTORS = {"COPOD": COPOD, "ECOD": ECOD, "IForest": IForest, "LOF": LOF, "OCSVM": OCSVM}
+DETECTORS = {"COPOD": COPOD, "ECOD": ECOD, "HBOS": HBOS, "IForest": IForest, "LOF": LOF, "OCSVM": OCSVM}
+
+
+class AveragePrecision(BaseMetric):
+    """A second score, as a user of pyCLAD adds one."""
+
+    def compute(self, anomaly_scores: Any, y_pred: Any, y_true: Any) -> float:
+        return float(average_precision_score(y_true, anomaly_scores))
+
+    def name(self) -> str:
+        return "AP"
+
+
+class F1(BaseMetric):
+    """A third one."""
+
+    def compute(self, anomaly_scores: Any, y_pred: Any, y_true: Any) -> float:
+        return float(f1_score(y_true, y_pred))
+
+    def name(self) -> str:
+        return "F1"
 
 
 def dataset(path: str) -> ConceptsDataset:
@@ -55,7 +78,10 @@ def run(data: ConceptsDataset, job: dict[str, Any]) -> dict[str, Any]:
     def model() -> PyODAdapter:
         return PyODAdapter(DETECTORS[job["detector"]](**job["parameters"]), job["detector"])
 
-    callback = ConceptMetricCallback(RocAuc(), [ContinualAverage(), BackwardTransfer(), ForwardTransfer()])
+    scores = [RocAuc(), AveragePrecision(), F1()][: job["scores"]]
+    callbacks = [
+        ConceptMetricCallback(one, [ContinualAverage(), BackwardTransfer(), ForwardTransfer()]) for one in scores
+    ]
     started = time.process_time()
     strategy = {
         "naive": lambda: NaiveStrategy(model()),
@@ -63,15 +89,15 @@ def run(data: ConceptsDataset, job: dict[str, Any]) -> dict[str, Any]:
         "experts": lambda: MSTE(model),
     }[job["strategy"]]()
     if job["scenario"] == "concept-agnostic":
-        ConceptAgnosticScenario(data, strategy, [callback]).run(batch_size=job["batch"])
+        ConceptAgnosticScenario(data, strategy, callbacks).run(batch_size=job["batch"])
     else:
         kind = ConceptAwareScenario if job["scenario"] == "concept-aware" else ConceptIncrementalScenario
-        kind(data, strategy, [callback]).run()
+        kind(data, strategy, callbacks).run()
     seconds = time.process_time() - started
-    (info,) = callback.info().values()
-    names = info["concepts_order"]
-    R = [[float(info["metric_matrix"][row][column]) for column in names] for row in names]
-    return {"R": R, "seconds": seconds, "metrics": {k: float(v) for k, v in info["metrics"].items()}}
+    infos = [next(iter(callback.info().values())) for callback in callbacks]
+    names = infos[0]["concepts_order"]
+    R = [[[float(info["metric_matrix"][row][column]) for column in names] for row in names] for info in infos]
+    return {"R": R, "seconds": seconds, "metrics": {k: float(v) for k, v in infos[0]["metrics"].items()}}
 
 
 def main() -> None:
