@@ -10,8 +10,8 @@ turns, a warm-up round left out, a ratio is the median over rounds.
 pyCLAD's experts answer 0 for every sample of a concept they have not seen, a ROC-AUC of 0.5 that nobody measured;
 ours is NaN there, and those cells are counted apart.
 
-Exits with 1 if a cell or a metric differs by more than 1e-9, if ours takes longer over all jobs, or if pyCLAD with three
-scores takes less than 1.3 times our time over all jobs of HBOS, or of ECOD.
+Exits with 1 if a cell or a metric differs by more than 1e-9, if ours takes longer over all jobs, or if pyCLAD with
+three scores takes less than 1.3 times our time over all jobs of HBOS, or of ECOD.
 
     python benchmarks/against_pyclad.py --env DIR --data DIR    # pyCLAD's environment, the folder of the data sets
 """
@@ -108,14 +108,17 @@ def ours(stream: Stream, job: dict[str, Any], folder: Path) -> tuple[Run, float]
     return run, seconds
 
 
-def compare(theirs: dict[str, Any], run: Run) -> dict[str, Any]:
+def compare(theirs: dict[str, Any], run: Run, job: dict[str, Any]) -> dict[str, Any]:
     """The largest difference of a cell under any score and of a metric, and the cells that only pyCLAD has."""
     cells = 0.0
     for name, found in zip(SCORES, theirs["R"], strict=True):
         matrix = run.with_metric(name).matrix
         mine, there = matrix.R[np.asarray(matrix.learned_at)], np.array(found)
-        # F1 without an alarm is 0 in both; a cell that is NaN here is compared below.
-        cells = max(cells, float(np.nanmax(np.abs(mine - there))))
+        # pyCLAD fits one object again and again, and COPOD and ECOD of PyOD then set their threshold with rows of the fit
+        # before: of their alarms the first row alone is that of the detector.
+        rows = slice(1) if name == "f1" and job["detector"] in ("COPOD", "ECOD") else slice(None)
+        differences = np.abs(mine - there)[rows]
+        cells = max(cells, float(differences[~np.isnan(differences)].max(initial=0.0)))
     R: NDArray[np.float64] = run.matrix.R[np.asarray(run.matrix.learned_at)]
     other = np.array(theirs["R"][0])
     undefined = np.isnan(R)
@@ -134,19 +137,22 @@ def main() -> None:
     parser.add_argument("--env", type=Path, required=True, help="folder of the environment with pyclad 0.3.0")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--rounds", type=int, default=4, help="the first is a warm-up (default 4)")
+    parser.add_argument("--detectors", nargs="+", choices=list(DETECTORS), default=list(DETECTORS))
     chosen = parser.parse_args()
     load = os.getloadavg()[0]
     file = next(chosen.data.rglob("nsl-kdd_random_anomalies_5_concepts_1000_per_cluster_plain.npz"))
     peer = Peer(chosen.env / "bin" / "python", file)
     lines, worst = [], 0.0
-    totals = {detector: np.zeros(3) for detector in DETECTORS}  # seconds: theirs with three scores, with one, ours
+    totals = {
+        detector: np.zeros(3) for detector in chosen.detectors
+    }  # seconds: theirs with three scores, with one, ours
     with tempfile.TemporaryDirectory() as place:
         for scenario, strategy in JOBS:
             options: dict[str, Any] = {"scenario": scenario}
             if scenario == "concept-agnostic":
                 options |= {"batch": BATCH, "cut": "visits"}
             stream = make_stream(NAME, data=chosen.data, **options)
-            for detector, parameters in DETECTORS.items():
+            for detector, parameters in ((name, DETECTORS[name]) for name in chosen.detectors):
                 job = {
                     "scenario": scenario,
                     "strategy": strategy,
@@ -160,7 +166,7 @@ def main() -> None:
                     alone = peer.run({**job, "scores": 1})
                     run, seconds = ours(stream, job, Path(place) / f"{scenario}-{strategy}-{detector}-{number}")
                     times.append((theirs["seconds"], alone["seconds"], seconds))
-                found = compare(theirs, run)
+                found = compare(theirs, run, job)
                 worst = max(worst, found["cells"], found["metrics"])
                 totals[detector] += np.median(times[1:], axis=0)
                 lines.append(
@@ -185,7 +191,7 @@ def main() -> None:
     if ratio < 1:
         broken.append(f"pyCLAD / ours is {ratio:.2f}, below 1")
     for name, wanted in FASTER.items():
-        if by_detector[name][0] < wanted:
+        if name in by_detector and by_detector[name][0] < wanted:
             broken.append(f"pyCLAD / ours of {name} is {by_detector[name][0]:.2f}, below {wanted}")
     versions = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     head = (
@@ -201,11 +207,14 @@ def main() -> None:
     text = "\n\n".join(
         [
             "# Continual anomaly detection beside pyCLAD",
-            f"`python benchmarks/against_pyclad.py --env DIR --data DIR --rounds {chosen.rounds}`; theirs: {versions};"
+            f"`python benchmarks/against_pyclad.py --env DIR --data DIR --rounds {chosen.rounds} --detectors"
+            f" {' '.join(chosen.detectors)}`; theirs: {versions};"
             f" Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.0f} at the start.",
             f"Five NSL-KDD concepts of pyCLAD's example, ROC-AUC, average precision and F1, {len(lines)} jobs;"
             f" concept-agnostic batches of {BATCH}, which divide no concept. CPU time of whole runs, one thread, taking"
-            " turns; ours always with the record on disk and six scores a cell.",
+            " turns; ours always with the record on disk and six scores a cell. pyCLAD fits one object again and again,"
+            " and PyOD's COPOD and ECOD then set the threshold of alarms with rows of the fit before: of their F1 the first"
+            " row is compared.",
             table(lines, *head),
             f"Largest difference {worst:.1e}. Over all jobs pyCLAD takes {ratio:.2f} times our CPU time with three"
             f" scores, {theirs_one / own:.2f} times with one. By detector: "

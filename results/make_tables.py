@@ -103,6 +103,10 @@ ABOUT = {
     " passes over each task in batches of 250.",
     "graphs-bitcoin-otc": f"{RUN.format('graphs/bitcoin-otc')}: signed ratings in 7 periods, in a graph that grows,"
     " ROC-AUC.",
+    "skab": f"{RUN.format('skab')}: three kinds of experiments with a water circuit, each visited twice, windows of 16"
+    " rows, 1,000 for training and 1,500 for testing each, ROC-AUC; autoencoders over time. Page: pages/skab.html.",
+    "streaming": f"{RUN.format('streaming')}: NSL-KDD as a stream of 10,000 samples, five clusters visited twice, one"
+    " sample in twenty an anomaly, batches of 100, each scored before it is learned. Page: pages/streaming.html.",
     "nsl-kdd-agnostic": f"{RUN.format('nsl-kdd/agnostic')}: the same in batches of 250; neither concepts nor boundaries"
     " are told.",
 }

@@ -194,3 +194,15 @@ def test_the_page_has_the_curves_and_the_places_where_the_stream_changes(tmp_pat
     assert np.interp(made.drifts, np.arange(len(made.steps)), made.steps).tolist() == [60, 120]
     curve = made.curves["distance"]["sliding"].value
     assert curve[-1] == pytest.approx(online[-1].sliding["roc_auc"][-1])
+
+
+def test_a_planned_row_right_after_a_visit_is_the_tasks_own(tmp_path: Path) -> None:
+    stream = make_stream(batch=20)  # visits end after 60, 120 and 180 samples: with the sections 2, 5 and 8
+    for rows, own in (
+        ((2, 5, 8), (True, True, True)),
+        ((1, 3, 8), (False, False, False)),
+        ((2, 4, 8), (True, False, False)),
+    ):
+        folder = tmp_path / "-".join(map(str, rows))
+        run = run_protocol(Distance(), stream, folder, name="distance", plan=Plan(rows=rows))
+        assert run.timeline.own[:2] == own[:2]

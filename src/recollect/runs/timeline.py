@@ -118,6 +118,16 @@ def _lay_out_steps(first: Row | None, timed: list[Row], planned: set[int], ends:
     return Timeline(first, tuple(rows), tuple(learned_at), tuple(at >= 0 for at in learned_at), inside)
 
 
+def _ends_visit(run: Run, task: int, row: Row) -> bool:
+    """Whether a row came right after the batch with which the first visit to a task was over."""
+    first = next((k for k, (_, visited) in enumerate(run.visits) if visited == task), len(run.visits))
+    batch = run.identity.feeding.get("batch") if run.identity is not None else None
+    if first + 1 >= len(run.visits) or row.step is None or not isinstance(batch, int):
+        return False
+    end = run.visits[first + 1][0]
+    return end <= row.step < end + batch
+
+
 def _is_own(run: Run, task: int, place: int, rows: tuple[Row | None, ...]) -> bool:
     """Whether the row by which a task had been learned came right after it, where rows are visits or batches.
 
@@ -128,5 +138,5 @@ def _is_own(run: Run, task: int, place: int, rows: tuple[Row | None, ...]) -> bo
         return place >= 0
     sections = sorted(set(run.plan.rows))
     row = rows[place]
-    is_said = row is not None and row.task_end and row.after == task
+    is_said = row is not None and (_ends_visit(run, task, row) or (row.task_end and row.after == task))
     return is_said or sections[place] == 0 or sections[place] - 1 in sections
