@@ -114,8 +114,8 @@ def compare(theirs: dict[str, Any], run: Run, job: dict[str, Any]) -> dict[str, 
     for name, found in zip(SCORES, theirs["R"], strict=True):
         matrix = run.with_metric(name).matrix
         mine, there = matrix.R[np.asarray(matrix.learned_at)], np.array(found)
-        # pyCLAD fits one object again and again, and COPOD and ECOD of PyOD then set their threshold with rows of the fit
-        # before: of their alarms the first row alone is that of the detector.
+        # pyCLAD fits one object again and again, and COPOD and ECOD of PyOD then set their threshold with rows of the
+        # fit before: of their alarms the first row alone is that of the detector.
         rows = slice(1) if name == "f1" and job["detector"] in ("COPOD", "ECOD") else slice(None)
         differences = np.abs(mine - there)[rows]
         cells = max(cells, float(differences[~np.isnan(differences)].max(initial=0.0)))
@@ -213,8 +213,8 @@ def main() -> None:
             f"Five NSL-KDD concepts of pyCLAD's example, ROC-AUC, average precision and F1, {len(lines)} jobs;"
             f" concept-agnostic batches of {BATCH}, which divide no concept. CPU time of whole runs, one thread, taking"
             " turns; ours always with the record on disk and six scores a cell. pyCLAD fits one object again and again,"
-            " and PyOD's COPOD and ECOD then set the threshold of alarms with rows of the fit before: of their F1 the first"
-            " row is compared.",
+            " and PyOD's COPOD and ECOD then set the threshold of alarms with rows of the fit before: of their F1 the"
+            " first row is compared.",
             table(lines, *head),
             f"Largest difference {worst:.1e}. Over all jobs pyCLAD takes {ratio:.2f} times our CPU time with three"
             f" scores, {theirs_one / own:.2f} times with one. By detector: "

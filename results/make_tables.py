@@ -170,7 +170,7 @@ def at_those(members: Group, rows: frozenset[int]) -> Group:
 def readme() -> str:
     """All experiments, one table each."""
     parts = [HEAD]
-    for folder in sorted(path for path in HERE.iterdir() if path.is_dir()):
+    for folder in sorted(path for path in HERE.iterdir() if path.is_dir() and path.name != "pages"):
         parts += [f"## {folder.name}", ABOUT[folder.name], table(folder)]
     return "\n\n".join(parts) + "\n"
 
