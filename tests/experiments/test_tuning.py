@@ -114,9 +114,22 @@ def test_the_better_setting_is_chosen_and_every_later_run_says_so(tmp_path: Path
     assert test_size == sum(len(t.test) for t in make_stream("digits", tasks=2, subset=30).tasks)
 
 
+def test_bad_settings_are_not_tried_on_further_seeds(tmp_path: Path) -> None:
+    text = FILE.replace("[0.00001, 0.1]", "[0.00001, 0.00002, 0.1]").replace("seeds: 1}", "seeds: 3, keep: 0.5}")
+    made = tune(*read_search(write(tmp_path, text)), tmp_path, workers=1)
+    assert {trial.label: trial.seeds for trial in made.trials}["er lr=0.1"] == 3
+    assert sorted(trial.seeds for trial in made.trials) == [1, 1, 2, 3]
+    assert made.chosen["er"].options == {"lr": 0.1}
+    assert "the best 0.5 of them kept after each seed" in made.said
+    assert len(load(made.folder)) == 7
+    again = tune(*read_search(write(tmp_path, text)), tmp_path, workers=1)
+    assert [(trial.label, trial.seeds) for trial in again.trials] == [(t.label, t.seeds) for t in made.trials]
+
+
 @pytest.mark.parametrize(
     ("part", "message"),
     [
+        ("tune: {over: {er: {lr: [0.1]}}, keep: 0}", "keep"),
         ("tune: {over: {lwf: {lr: [1]}}}", "tune.over names 'lwf'; the learners of the file are er, random"),
         ("tune: {over: {er: {lr: []}}}", "lr is empty"),
         ("tune: {over: {er: {learning: [1]}}}", "no option 'learning'|'learning'"),

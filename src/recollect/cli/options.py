@@ -21,6 +21,7 @@ from recollect.problems import problem_of
 from recollect.report.words import focus_of
 from recollect.runs import Group, Run, attach_joint, group, load, load_all
 from recollect.runs.arrange import Choices
+from recollect.runs.masked import with_task_given
 from recollect.runs.reduced import without as leave_out
 from recollect.text import visible
 
@@ -100,6 +101,10 @@ class Inputs:
     subtasks: Annotated[
         bool, typer.Option("--subtasks", help="Take the tasks of a group (mmlu) as columns, not their average.")
     ] = False
+    masked: Annotated[
+        bool,
+        typer.Option("--masked", help="Score answers among the classes of each sample's own task: a task-id oracle."),
+    ] = False
     different_conditions: Annotated[
         bool,
         typer.Option(
@@ -130,6 +135,8 @@ class Inputs:
             for run in loaded:
                 problem_of(run.problem).check_leaving_out(run)
             loaded = [leave_out(run, self.without) for run in loaded]
+        if self.masked:
+            loaded = [with_task_given(run) for run in loaded]
         runs = attach_joint(loaded)
         for note in dict.fromkeys((*(note for run in runs for note in run.notes), *_unfinished(runs))):
             say(note)

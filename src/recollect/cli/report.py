@@ -41,6 +41,7 @@ def report(
     chosen += [word for name in inputs.without or () for word in ("--without", name)]
     for name in ("base", "held_out", "trained", "order"):
         chosen += [f"--{name.replace('_', '-')}", given] if (given := getattr(inputs, name)) else []
+    chosen += ["--masked"] if inputs.masked else []
     command = shlex.join(["recollect", "report", *map(str, paths), *chosen, "-o", str(out)])
     contents = gather(groups, title=title, command=command)
     if card:

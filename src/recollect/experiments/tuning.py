@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr, ValidationError, field_validator
 
@@ -30,13 +31,15 @@ class Search(Model):
     """The part `tune` of an experiment file: which options of which learners, on what, by what.
 
     `over` names learners by their labels, each with options and the values to try; `trials` draws so many of all
-    combinations at random; `validation` is as in `validation_of`.
+    combinations at random; `validation` is as in `validation_of`. With `keep`, only this part of a learner's settings
+    goes on after each seed, the best so far: successive halving.
     """
 
     over: dict[StrictStr, dict[StrictStr, list[Any]]] = Field(min_length=1)
     trials: Whole | None = None
     validation: float | dict[StrictStr, Any] = PART
     metric: StrictStr = "acc.average"
+    keep: Annotated[float, Field(gt=0, le=1)] = 1.0
     seeds: tuple[StrictInt, ...] = (FIRST_SEED, FIRST_SEED + 1)
 
     @field_validator("seeds", mode="before")
@@ -49,13 +52,14 @@ class Search(Model):
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting of one learner, and what it reached on the validation samples."""
+    """One setting of one learner, and what it reached on the validation samples of so many seeds."""
 
     learner: str
     options: Mapping[str, Any]
     label: str
     value: Estimate | None = None
     seconds: float = 0.0
+    seeds: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,16 +152,36 @@ def tune(
             ),
         }
     )
-    outcome = run_experiment(trying, out, data=data, workers=workers)
-    if outcome.failures:
-        first = outcome.failures[0]
-        raise NotComputable(f"{len(outcome.failures)} settings failed, the first was {first.job.name}: {first.message}")
-    scored = _scored(trials, outcome.folder, search.metric)
-    chosen = {learner: _best(learner, scored, search.metric) for learner in search.over}
+    scored, folder = list(trials), Path()
+    going = {trial.label for trial in trials}
+    for count in range(1, len(search.seeds) + 1) if search.keep < 1 else (len(search.seeds),):
+        entries = tuple(entry for entry in trying.learners if entry.label in going)
+        part = trying.model_copy(update={"seeds": search.seeds[:count], "learners": entries})
+        outcome = run_experiment(part, out, data=data, workers=workers)
+        if outcome.failures:
+            first = outcome.failures[0]
+            raise NotComputable(
+                f"{len(outcome.failures)} settings failed, the first was {first.job.name}: {first.message}"
+            )
+        folder = outcome.folder
+        tried = [trial for trial in trials if trial.label in going]
+        known_so_far = {trial.label: trial for trial in _scored(tried, part.seeds, folder, search)}
+        scored = [known_so_far.get(trial.label, trial) for trial in scored]
+        if count < len(search.seeds):
+            going = {label for learner in search.over for label in _going_on(learner, known_so_far.values(), search)}
+    finalists = [trial for trial in scored if trial.seeds == len(search.seeds)]
+    chosen = {learner: _best(learner, finalists, search.metric) for learner in search.over}
     said = _said(search, trials, scored)
-    file = outcome.folder / "tuned.yaml"
+    file = folder / "tuned.yaml"
     write_atomic(file, _as_yaml(experiment, chosen, said).encode())
-    return Tuned(tuple(scored), chosen, file, outcome.folder, search.metric, said)
+    return Tuned(tuple(scored), chosen, file, folder, search.metric, said)
+
+
+def _going_on(learner: str, scored: Iterable[Trial], search: Search) -> list[str]:
+    """The settings of a learner that are tried on another seed: the best part of them, at least one."""
+    own = [trial for trial in scored if trial.learner == learner and trial.value is not None]
+    own.sort(key=lambda trial: _rank(trial, search.metric), reverse=True)
+    return [trial.label for trial in own[: max(1, math.ceil(search.keep * len(own)))]]
 
 
 def _entry(entry: LearnerEntry, trial: Trial) -> LearnerEntry:
@@ -169,29 +193,35 @@ def _entry(entry: LearnerEntry, trial: Trial) -> LearnerEntry:
     return checked.model_copy(update={"plan": entry.plan})
 
 
-def _scored(trials: Sequence[Trial], folder: Path, metric: str) -> list[Trial]:
+def _scored(trials: Sequence[Trial], seeds: Sequence[int], folder: Path, search: Search) -> list[Trial]:
     """The trials with their values: the mean over streams of each seed's score."""
     by_label: dict[str, list[Any]] = {}
     seconds: dict[str, float] = {}
-    for one in group(load(folder)):
-        by_label.setdefault(one.learner, []).append(score(one.matrix, metric))
+    wanted = {trial.label for trial in trials}
+    for one in group(run for run in load(folder) if run.learner in wanted and run.seed in seeds):
+        by_label.setdefault(one.learner, []).append(score(one.matrix, search.metric))
         seconds[one.learner] = seconds.get(one.learner, 0.0) + sum(
             run.timings.get("train_cpu_seconds", 0.0) + run.timings.get("evaluate_cpu_seconds", 0.0) for run in one.runs
         )
     made = []
     for trial in trials:
         values = sum(by_label[trial.label]) / len(by_label[trial.label])
-        made.append(Trial(trial.learner, trial.options, trial.label, estimate(values), seconds[trial.label]))
+        made.append(replace(trial, value=estimate(values), seconds=seconds[trial.label], seeds=len(values)))
     return made
 
 
 def _best(learner: str, scored: Sequence[Trial], metric: str) -> Trial:
-    own = [trial for trial in scored if trial.learner == learner and trial.value is not None]
-    known = [trial for trial in own if trial.value is not None and float(trial.value.value) == float(trial.value.value)]
-    if not known:
+    own = [trial for trial in scored if trial.learner == learner]
+    if not any(_rank(trial, metric) > -math.inf for trial in own):
         raise NotComputable(f"No setting of {learner} has a value of {metric} on the validation samples.")
+    return max(own, key=lambda trial: _rank(trial, metric))
+
+
+def _rank(trial: Trial, metric: str) -> float:
+    """The higher the better; a setting without a value comes last."""
+    value = math.nan if trial.value is None else float(trial.value.value)
     sign = 1 if get(metric).card.better == "higher" else -1
-    return max(known, key=lambda trial: sign * float(trial.value.value) if trial.value else 0.0)
+    return -math.inf if math.isnan(value) else sign * value
 
 
 def _label(learner: str, options: Mapping[str, Any]) -> str:
@@ -215,7 +245,9 @@ def _said(search: Search, trials: Sequence[Trial], scored: Sequence[Trial]) -> s
         else str(search.validation)
     )
     seeds = ", ".join(map(str, search.seeds))
-    return f"options tuned on {on}, seeds {seeds}: {len(trials)} settings by {search.metric}, {spent:.0f} CPU seconds"
+    halved = f", the best {search.keep:g} of them kept after each seed" if search.keep < 1 else ""
+    how = f"{len(trials)} settings by {search.metric}{halved}, {spent:.0f} CPU seconds"
+    return f"options tuned on {on}, seeds {seeds}: {how}"
 
 
 def _as_yaml(experiment: Experiment, chosen: Mapping[str, Trial], said: str) -> str:
