@@ -232,6 +232,12 @@ class ScoreMatrix:
         changes = {"n_samples": sizes[index]} if sizes is not None and sizes.ndim > 1 else {}
         return self._with(picked, changes, self.notes)
 
+    def with_scores(self, R: Array, b: Array | None, unit: str | None = None) -> ScoreMatrix:
+        """The same plan with other scores and base scores; what must agree with R stays out."""
+        arrays: dict[str, Any] = dict.fromkeys(self._batched())
+        arrays |= {name: getattr(self, name) for name in ("joint", "single", "single_auc")}
+        return self._with(arrays | {"R": R, "b": b}, {} if unit is None else {"unit": unit}, ())
+
     @classmethod
     def stack(cls, matrices: Sequence[ScoreMatrix]) -> ScoreMatrix:
         """Put matrices of one stream under a new leading axis; companions are kept where all have them.

@@ -316,19 +316,23 @@ def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool, sa
         fitting = [other.name for other in LEARNERS.values() if samples in other.samples]
         raise UsageError(
             f"The learner {card.name!r} takes {' and '.join(card.samples)}, and the samples of this stream are"
-            f" {samples}. For these there are: {', '.join(fitting)}."
+            f" {samples}. {_or_none(fitting, 'these')}"
         )
     if problem not in card.problems:
         fitting = [other.name for other in LEARNERS.values() if problem in other.problems]
         raise UsageError(
-            f"The learner {card.name!r} is for {' and '.join(card.problems)}, and the stream asks for {problem}. For"
-            f" that there are: {', '.join(fitting)}."
+            f"The learner {card.name!r} is for {' and '.join(card.problems)}, and the stream asks for {problem}."
+            f" {_or_none(fitting, 'that')}"
         )
     if card.needs_boundaries and not gives_boundaries:
         raise UsageError(
             f"The learner {card.name!r} does its work at the end of a task, and this scenario tells no boundaries."
             " Use one that needs none (such as 'er'), or a scenario with boundaries."
         )
+
+
+def _or_none(names: list[str], what: str) -> str:
+    return f"For {what} there are: {', '.join(names)}." if names else f"No learner here is for {what}: give your own."
 
 
 def _foreign(path: str, config: dict[str, Any], setting: Setting, seeds: Seeds, device: str) -> Learner:

@@ -146,7 +146,7 @@ def draws(
             for run, rows, column in block.owners:
                 _put(drawn[run], runs[run][0], rows, column, away[:, at : at + len(rows)])
                 at += len(rows)
-        yield [with_scores(matrix, *of) for (matrix, _), of in zip(runs, drawn, strict=True)]
+        yield [matrix.with_scores(*of) for (matrix, _), of in zip(runs, drawn, strict=True)]
 
 
 def _blocks(noises: Sequence[Noise], same_items: Sequence[tuple[int, int]]) -> Iterator[_Block]:
@@ -234,13 +234,6 @@ def _patterns(right: Answers) -> tuple[Array, NDArray[np.int64]]:
     there = np.flatnonzero(times)
     bits = (there[:, None] >> np.arange(rows - 1, -1, -1)) & 1
     return bits.astype(np.float64), times[there]
-
-
-def with_scores(matrix: ScoreMatrix, R: Array, b: Array | None, unit: str | None = None) -> ScoreMatrix:
-    """The same plan with other scores; what must agree with R stays out."""
-    arrays: dict[str, Any] = dict.fromkeys(matrix._batched())
-    arrays |= {name: getattr(matrix, name) for name in ("joint", "single", "single_auc")}
-    return matrix._with(arrays | {"R": R, "b": b}, {} if unit is None else {"unit": unit}, ())
 
 
 def refuse_unknown(matrix: ScoreMatrix, noise: Noise, read: NDArray[np.bool_], read_base: NDArray[np.bool_]) -> None:

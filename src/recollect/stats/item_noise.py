@@ -31,7 +31,6 @@ from recollect.stats.item_draws import (
     refuse_unknown,
     spread_of,
     unknown_cells,
-    with_scores,
 )
 
 # Up to so many cells it is tried whether a metric is linear in them, cell by cell.
@@ -165,7 +164,7 @@ def null_forgetting(
         there = ~np.isnan(flat[own:, j])
         for values in (flat, errors, trials):
             values[own:, j] = np.where(there, values[own, j], np.nan)
-    constant = with_scores(matrix, flat, matrix.b)
+    constant = matrix.with_scores(flat, matrix.b)
     alone = Noise(errors, known.base, trials, known.base_trials, known.sizes, (None,) * matrix.T)
     rng = np.random.default_rng(seed)
     made = []
@@ -174,7 +173,7 @@ def null_forgetting(
         for j, table in enumerate(known.tables):
             if table is not None and matrix.planned[j]:
                 _shuffle(R, matrix, table, j, rng)
-        made.append(_values(with_scores(matrix, R, matrix.b), metric, {}))
+        made.append(_values(matrix.with_scores(R, matrix.b), metric, {}))
     drawn = np.concatenate(made)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(drawn.mean()), float(low), float(high), n, "null", float(drawn.std()), level)
@@ -274,7 +273,7 @@ def _moved(matrix: ScoreMatrix, R: Array, b: Array | None, metric: Metric, param
     lead = max(R.shape[0] if R.ndim == 3 else 1, 1 if b is None or b.ndim == 1 else len(b))
     scores = np.broadcast_to(R, (lead, *matrix.R.shape))
     base = None if b is None else np.broadcast_to(b, (lead, matrix.T))
-    return _values(with_scores(matrix, scores, base, "raw"), metric, params)
+    return _values(matrix.with_scores(scores, base, "raw"), metric, params)
 
 
 def _items_read(
