@@ -58,3 +58,11 @@ def test_the_list_of_commands_is_that_of_the_commands_themselves(capsys):
         return capsys.readouterr().out
 
     assert listed(()) == listed(COMMANDS)
+
+
+def test_scoring_a_file_brings_no_statistics_library(tmp_path):
+    (tmp_path / "er.csv").write_text("0.9,0.1\n0.6,0.8\n")
+    called = f"sys.argv = ['recollect', 'score', '{tmp_path / 'er.csv'}']; import atexit, recollect.cli"
+    told = "atexit.register(lambda: print(*sys.modules, sep='\\n'))"
+    packages, _ = modules_after(f"{called}; {told}; recollect.cli.main()")
+    assert not packages & {"scipy", "pandas", "torch", "matplotlib", "sklearn"}

@@ -101,7 +101,7 @@ def test_a_run_of_it_is_recorded_scored_and_shown(stream: Stream, tmp_path: Path
 
 
 def test_a_learner_that_is_not_for_it_says_so(stream: Stream) -> None:
-    with pytest.raises(UsageError, match="the stream asks for events. No learner here is for that: give your own"):
+    with pytest.raises(UsageError, match=r"the stream asks for events\. No learner here is for that: give your own"):
         make_learner("finetune", {}, Setting.of(stream), derive(0), "cpu")
 
 

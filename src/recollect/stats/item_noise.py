@@ -59,8 +59,6 @@ def over_items(
     >>> round(made.value, 3), round(made.low, 3), round(made.high, 3), made.method, made.n
     (0.75, 0.694, 0.806, 'items', 200)
     """
-    from scipy.special import ndtri
-
     check_level(level)
     metric = registry.get(id)
     known = noise or noise_of(matrix, items=items)
@@ -70,6 +68,8 @@ def over_items(
     weights = _weights(matrix, metric, params)
     n = _items_read(matrix, metric, known, weights, params)
     if weights is not None:
+        from scipy.special import ndtri
+
         half = float(ndtri((1 + level) / 2)) * weights.error(known)
         low, high = value - half, value + half
     else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.stats import binomtest
-
 from recollect.errors import UsageError
 
 
@@ -22,4 +20,8 @@ def mcnemar(forgotten: int, learned: int) -> float:
     if forgotten < 0 or learned < 0:
         raise UsageError(f"Expected counts of items, got {forgotten} and {learned}.")
     changed = forgotten + learned
-    return float(binomtest(forgotten, changed, 0.5).pvalue) if changed else 1.0
+    if not changed:
+        return 1.0
+    from scipy.stats import binomtest  # half a second that a command without items does not pay
+
+    return float(binomtest(forgotten, changed, 0.5).pvalue)
