@@ -136,3 +136,16 @@ def test_the_newest_score_of_pycil_is_compared_with_its_groups(tmp_path):
         text = "\n".join([*lines, *(f"{head}CNN: {row.replace('NEW', new)}" for row in rows)]) + "\n"
         (run,) = load(write(tmp_path, "a.log", text))
         assert any(note.startswith("warning: after task 1 the log says 70.00") for note in run.notes) == warned
+
+
+def test_numbers_too_large_for_a_float_beside_the_scores(tmp_path, fixtures):
+    huge = 10**400
+    path = write(tmp_path, "logs.pyd", str({"accuracy_1_task1": 90.0, "accmean_task1": huge, "forgetting": -huge}))
+    assert load(path, "mammoth")[0].matrix.T == 1
+    data = json.loads(next((fixtures / "pyclad").glob("*.json")).read_text())
+    for callback in data.values():
+        if "metrics" in callback:
+            callback["metrics"] = dict.fromkeys(callback["metrics"], huge)
+    assert load(write(tmp_path, "pyclad.json", json.dumps(data)))
+    results = json.loads((fixtures / "lm-eval" / "old" / "m_step1.json").read_text())
+    assert load(write(tmp_path, "results.json", json.dumps({**results, "date": huge})), "lm-eval")

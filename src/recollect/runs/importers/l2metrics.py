@@ -137,7 +137,7 @@ def _reconciled(run: Run, folder: Path, column: str, evaluated: Sequence[Evaluat
                 task: (float(one["min"]), float(one["max"]))
                 for task, one in (report.get("normalization_data_range") or {}).items()
             }
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             continue
         scores = {task: [event.scores[task] for event in evaluated if task in event.scores] for task in printed}
         ends = [end for pair in ranges.values() for end in pair] or [1.0, 101.0]

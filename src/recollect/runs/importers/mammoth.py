@@ -252,7 +252,9 @@ def _claims(logged: Mapping[Any, Any], T: int) -> list[Claim]:
     return [
         Claim(name, float(logged[name]) / 100, expected)
         for name, expected in ids.items()
-        if isinstance(logged.get(name), int | float) and not isinstance(logged[name], bool)
+        if isinstance(logged.get(name), int | float)
+        and not isinstance(logged[name], bool)
+        and abs(logged[name]) < 1e300
     ]
 
 

@@ -127,7 +127,9 @@ def _claims(callback: dict[str, Any]) -> list[Claim]:
     return [
         Claim(name, float(printed[name]), ids)
         for name, ids in _PRINTED.items()
-        if isinstance(printed.get(name), int | float) and not isinstance(printed[name], bool)
+        if isinstance(printed.get(name), int | float)
+        and not isinstance(printed[name], bool)
+        and abs(printed[name]) < 1e300
     ]
 
 

@@ -126,7 +126,7 @@ def _unit(config: dict[str, Any]) -> str:
 def _stamp(value: Any) -> float | None:
     number = _float(value)
     if isinstance(number, int | float) and not isinstance(number, bool):
-        return float(number)
+        return float(number) if abs(number) < 1e18 else None
     try:
         return datetime.datetime.fromisoformat(str(value)).timestamp()
     except ValueError:

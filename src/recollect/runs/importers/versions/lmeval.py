@@ -184,7 +184,8 @@ class Conditions(Mapping[str, Mapping[str, str]]):
 
 
 def _date(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < 1e18 else None
 
 
 _TOOL = JsonTool(NAME, b'"results"', _is_results, _evaluation)
