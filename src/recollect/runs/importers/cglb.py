@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from recollect.errors import UsageError
 from recollect.runs.importers.build import (
     array_matrix,
     blank_future_zeros,
@@ -17,8 +16,8 @@ from recollect.runs.importers.build import (
     task_rows,
 )
 from recollect.runs.importers.files import cannot_read, head, in_words
+from recollect.runs.importers.pickles import load_any
 from recollect.runs.run import Run
-from recollect.runs.safe_pickle import load
 
 NAME = "cglb"
 SUMMARY = "CGLB: results/**/te_*.pkl, a list of (T, T) arrays in percent, one for each repeat"
@@ -31,10 +30,7 @@ def sniff(path: Path) -> bool:
 
 def read(path: Path) -> list[Run]:
     """One run for each repeat; their numbers are the seeds, for CGLB does not keep its own."""
-    try:
-        content = load(path)
-    except UsageError as error:
-        raise UsageError(f"{error} (read as {NAME})") from None
+    content = load_any(path, NAME)
     if not isinstance(content, list | tuple) or not content:
         raise cannot_read(path, NAME, f"the pickle holds {in_words(content)}, not a list of matrices.")
     shapes = {np.shape(array) if is_numeric(array) else None for array in content}

@@ -22,12 +22,17 @@ def may_hold(path: Path, *keys: str) -> bool:
     return head(path, 16).startswith(_STARTS) and mentions(path, *(k.encode() for k in keys), size=2**29)
 
 
-def load_dict(path: Path, tool: str) -> Mapping[str, Any]:
-    """The dictionary of a pickle file, read without running it."""
+def load_any(path: Path, tool: str) -> Any:
+    """What a pickle file holds, read without running it."""
     try:
-        value = load(path)
+        return load(path)
     except UsageError as error:
         raise UsageError(f"{error} (read as {tool})") from None
+
+
+def load_dict(path: Path, tool: str) -> Mapping[str, Any]:
+    """The dictionary of a pickle file, read without running it."""
+    value = load_any(path, tool)
     if not isinstance(value, dict):
         raise cannot_read(path, tool, f"the pickle holds {in_words(value)}, not a dictionary of results.")
     return value
