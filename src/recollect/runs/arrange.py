@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -196,13 +197,15 @@ def _laid_out(
     every = ([] if start or base is None else [base]) + list(timed)
     placed = []
     for place, row in enumerate(every, start=start):
-        after = sum(at <= place for at in learned) - 1
+        after = bisect_right(learned, place) - 1
         placed.append(replace(row, after=after, task_end=False))
     return [*first, *placed], {j: known[task] - start for j, task in enumerate(tasks) if task in known}
 
 
 def _permuted(row: Row, order: Sequence[int]) -> Row:
     """The row with its columns in another order."""
+    if list(order) == list(range(len(order))):
+        return row
 
     def moved(values: Sequence[Any] | None) -> tuple[Any, ...] | None:
         return None if values is None else tuple(values[j] if j < len(values) else None for j in order)

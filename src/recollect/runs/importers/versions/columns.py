@@ -14,6 +14,7 @@ from recollect.runs.importers.versions.evaluation import (
     known_direction,
     name_of,
     rank_of,
+    score_names,
     unit_of,
 )
 from recollect.runs.shares import is_share
@@ -89,7 +90,7 @@ def chosen(
     for task in tasks:
         with_task = [one for one in found if task in one.scores]
         # Versions mostly have the same scores: each set of names is looked at once.
-        shapes = Counter(tuple(one.scores[task]) for one in with_task)
+        shapes = Counter(map(score_names, [one.scores[task] for one in with_task]))
         names = list(dict.fromkeys(metric for shape in shapes for metric in shape))
         if target is not None:
             names = [name for name in names if target in (name, name_of(name))]

@@ -21,6 +21,18 @@ class Measured(NamedTuple):
     stderr: float | None = None
 
 
+class NamedScores(Mapping[str, Measured]):
+    """Scores of a task whose names are known before they are read; equal sets of names are one tuple."""
+
+    __slots__ = ("names",)
+    names: tuple[str, ...]
+
+
+def score_names(scores: Mapping[str, Measured]) -> tuple[str, ...]:
+    """The names of a task's scores."""
+    return scores.names if isinstance(scores, NamedScores) else tuple(scores)
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """The scores of one version.
@@ -116,12 +128,12 @@ def items_behind(score: float, stderr: float) -> int | None:
     """
     if not 0 < score < 1 or not 1e-9 < stderr < 1:
         return None
-    exact = score * (1 - score) / stderr**2 + 1
+    exact = score * (1 - score) / (stderr * stderr) + 1
     if not 2 <= exact < 1e9:
         return None
-    n = round(exact)
-    right = score * n
-    return n if abs(exact - n) < 1e-4 * n**0.5 and abs(right - round(right)) < 1e-5 * n**0.5 else None
+    n = int(exact + 0.5)
+    right, root = score * n, n**0.5
+    return n if abs(exact - n) < 1e-4 * root and abs(right - int(right + 0.5)) < 1e-5 * root else None
 
 
 def measured(metric: str, score: object, stderr: object = None, n: int | None = None) -> Measured | None:

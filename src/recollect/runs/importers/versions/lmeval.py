@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.runs.importers.build import whole
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, mapping, measured
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, NamedScores, mapping, measured
 from recollect.runs.importers.versions.json_tool import JsonTool
 from recollect.runs.version_names import step_of
 
@@ -18,6 +18,7 @@ SUMMARY = "lm-evaluation-harness: results_<date>.json of one version or a folder
 
 # What a task's entry holds beside its scores.
 _NO_SCORES = ("alias", "name", "sample_len", "sample_count", " ")
+_NO_NUMBERS = (str, dict, list, type(None))
 # What of the arguments of a model is no part of its name.
 _DETAILS = (
     "dtype",
@@ -105,10 +106,10 @@ def _error_of(key: str) -> str:
     return f"{name}_stderr{comma}{kind}"
 
 
-class Entry(Mapping[str, Measured]):
+class Entry(NamedScores):
     """The scores of one task, read when they are asked for: of a thousand files most are never."""
 
-    __slots__ = ("counts", "names", "path", "task", "values_")
+    __slots__ = ("counts", "path", "task", "values_")
 
     def __init__(self, path: Path, task: str, values: dict[str, Any], names: tuple[str, ...], counts: Any) -> None:
         self.path, self.task, self.values_, self.names, self.counts = path, task, values, names, counts
@@ -125,7 +126,7 @@ class Entry(Mapping[str, Measured]):
     def __getitem__(self, key: str) -> Measured:
         values = self.values_
         value, error = values[key], values.get(_error_of(key))
-        if isinstance(value, str | dict | list | None):
+        if type(value) is not float and isinstance(value, _NO_NUMBERS):
             raise KeyError(key)
         try:
             cell = measured(key, value, error, self._n() if self.counts is not None or "sample_len" in values else None)
