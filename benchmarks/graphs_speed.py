@@ -4,11 +4,11 @@ Why: a toolkit that is slower than the loop that people have is not used. CPU se
 repeats, each form in a process of its own; the highest memory of that process beside it. The best plain loop has the
 adjacency as a CSR matrix with a backward pass of its own, and sparse features where under 10 % are not zero. Ours is
 what `recollect run` does: two runs of the protocol of different length, the difference of their times over that of
-their epochs; `--memory` runs all tasks, 2 and 8 of them, with every evaluation.
+their epochs. Memory of whole runs: graphs_memory.py.
 
 Exits with 1 if an epoch of the protocol takes more than 1.1 times the best plain loop.
 
-Command: python benchmarks/graphs_speed.py --streams cora sbm:169343:40 --data DIR --memory sbm:169343:40
+Command: python benchmarks/graphs_speed.py --streams cora sbm:169343:40 --data DIR
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ HIDDEN = 64
 GOAL = 1.1
 MORE_EPOCHS = 4
 SMALL = 10_000
-TASKS = (2, 8)
 
 
 def plain_epoch(stream: Any) -> Callable[[], Any]:
@@ -112,14 +111,14 @@ def pyg_epoch(form: str, stream: Any) -> Callable[[], Any]:
     return epoch
 
 
-def by_protocol(name: str, data: str | None, tasks: int, epochs: int) -> float:
-    """CPU seconds of all tasks with every evaluation, the stream made before."""
+def by_protocol(name: str, data: str | None, epochs: int) -> float:
+    """CPU seconds of two tasks with every evaluation, the stream made before."""
     from recollect.learners import Setting, make_learner
     from recollect.protocol import iter_protocol
     from recollect.runs.seeds import derive
     from recollect.streams import make_stream
 
-    stream = make_stream(name, data=data, tasks=tasks, passes=epochs)
+    stream = make_stream(name, data=data, tasks=2, passes=epochs)
     options = {"lr": 0.01, "optimizer": "adam", "hidden": [HIDDEN]}
     learner = make_learner("finetune", options, Setting.of(stream), derive(0), "cpu")
     began = time.process_time()
@@ -135,7 +134,7 @@ def epoch_seconds(form: str, name: str, data: str | None, repeats: int) -> float
     stream = make_stream(name, data=data, tasks=2)
     epochs = MORE_EPOCHS if len(stream.views.training(0).nodes) > SMALL else 25 * MORE_EPOCHS
     if form == "ours":
-        few, many = (min(by_protocol(name, data, 2, n) for _ in range(repeats)) for n in (1, 1 + epochs))
+        few, many = (min(by_protocol(name, data, n) for _ in range(repeats)) for n in (1, 1 + epochs))
         return (many - few) / (2 * epochs)
     epoch = plain_epoch(stream) if form == "best" else pyg_epoch(form, stream)
     epoch()
@@ -149,13 +148,12 @@ def epoch_seconds(form: str, name: str, data: str | None, repeats: int) -> float
 
 
 def measure(form: str, name: str, data: str | None, repeats: int) -> None:
-    """Print CPU seconds, of one epoch or of a run, and the highest memory in megabytes."""
+    """Print CPU seconds of one epoch, and the highest memory in megabytes."""
     import torch
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    seconds = by_protocol(name, data, int(form), 2) if form.isdigit() else epoch_seconds(form, name, data, repeats)
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    print(epoch_seconds(form, name, data, repeats), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 
 
 def apart(form: str, name: str, chosen: argparse.Namespace) -> tuple[float, int]:
@@ -169,7 +167,6 @@ def apart(form: str, name: str, chosen: argparse.Namespace) -> tuple[float, int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", nargs="+", default=["sbm:169343:40"])
-    parser.add_argument("--memory", nargs="*", default=[], metavar="STREAM")
     parser.add_argument("--data")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs=2, metavar=("FORM", "STREAM"))
@@ -187,20 +184,9 @@ def main() -> None:
             print(lines[-1], flush=True)
         if best > GOAL:
             broken.append(f"- BROKEN: {name}: {best:.2f} times the best plain loop, above {GOAL}")
-    runs = ["| graph | tasks | seconds, 2 epochs for each task | MB |", "|---|---|---|---|"]
-    for name in chosen.memory:
-        for tasks in TASKS:
-            seconds, memory = apart(str(tasks), name, chosen)
-            runs.append(f"| {name} | {tasks} | {seconds:.1f} | {memory} |")
-            print(runs[-1], flush=True)
-    said = f"--streams {' '.join(chosen.streams)}{' --data DIR' * bool(chosen.data)}"
-    said += f" --memory {' '.join(chosen.memory)}" * bool(chosen.memory) + f" --repeats {chosen.repeats}"
-    text = (
-        f"# One epoch of a two-layer GCN\n\n`python benchmarks/graphs_speed.py {said}`; CPU seconds of one thread.\n\n"
-    )
-    text += "\n".join(lines) + "\n\n"
-    if chosen.memory:
-        text += "Whole runs by the protocol, full batch, with every evaluation:\n\n" + "\n".join(runs) + "\n\n"
+    said = f"--streams {' '.join(chosen.streams)}{' --data DIR' * bool(chosen.data)} --repeats {chosen.repeats}"
+    text = f"# One epoch of a two-layer GCN\n\n`python benchmarks/graphs_speed.py {said}`; CPU seconds of one thread."
+    text += "\n\n" + "\n".join(lines) + "\n\n"
     RESULTS.write_text(text + ("\n".join(broken) or "No bound is broken.") + "\n", encoding="utf-8")
     sys.exit(1 if broken else 0)
 
