@@ -137,7 +137,7 @@ def lines_of(runs: list[Run], columns: dict[str, str] | None) -> str:
     if columns is None:
         columns = CONCEPTS if runs[0].scenario and runs[0].scenario.startswith("concept") else CLASSES
     if runs[0].experiment and runs[0].experiment.startswith("graphs"):
-        columns = LINKS if runs[0].problem == "links" else GRAPHS
+        columns = GRAPHS if runs[0].problem == "classification" else LINKS
     if any(run.matrix.probe is not None for run in runs):
         columns = {**columns, **PROBES}
     lines = [f"| learner | n | rows | {' | '.join(columns)} |", "|---|---|---|" + "---|" * len(columns)]
@@ -191,7 +191,7 @@ def with_tables(page: str) -> str:
         if mark:
             page = head + mark + table(folder) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
     head, mark, rest = page.partition("<!-- CGLB's tables -->\n")
-    return head + mark + cglb.tables() + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
+    return head + mark + cglb.tables() + "\n<!-- end -->" + rest.partition("<!-- end -->")[2] if mark else page
 
 
 def main() -> None:

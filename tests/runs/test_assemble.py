@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import recollect as rc
 from recollect.errors import UsageError
 from recollect.runs import Plan, Row, Run, Task
 
@@ -163,3 +164,14 @@ def test_rows_that_make_no_matrix_are_refused_with_the_run_named(rows, words):
 def test_the_matrix_is_made_once():
     one = run([Row(0, scores={"accuracy": (0.5, 0.5)})])
     assert one.matrix is one.matrix
+
+
+def test_a_learner_that_is_told_the_task_has_one_chance_for_ever():
+    rows = [Row(0, correct=(9, 1)), Row(1, correct=(7, 18))]
+    told = run(rows, scenario="task-incremental").matrix
+    assert_array_equal(told.n_classes, [2, 0])
+    assert rc.score(told, "raa.michel2023") == rc.score(told, "acc.average")
+    assert np.isnan(rc.score(told, "raf.michel2023"))
+    unequal = (Task("a", n_classes=2, n_samples=10), Task("b", n_classes=3, n_samples=20))
+    assert run(rows, unequal, scenario="task-incremental").matrix.n_classes is None
+    assert_array_equal(run(rows, unequal, scenario="class-incremental").matrix.n_classes, [2, 3])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError, UsageError
 from recollect.inputs import HELD_OUT
 from recollect.matrix import Orientation, ScoreMatrix, Unit
+from recollect.runs.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
     from recollect.runs.run import Row, Run
@@ -56,6 +57,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
     samples = None if np.isnan(sizes).any() else sizes
     # Counts go along only where one n a task explains them all.
     exact = samples is not None and not np.isnan(correct).all() and bool(((n == samples) | np.isnan(n)).all())
+    new_classes, class_counts = _new_classes(run)
     return ScoreMatrix(
         scores,
         b=untrained,
@@ -66,9 +68,9 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         pooled=None if masked else _pooled(run, layout.rows),
         online=None if masked else _online(run, layout.rows),
         correct=correct if exact else None,
-        n_classes=_all_or_none([task.n_classes for task in run.tasks]),
+        n_classes=new_classes,
         n_samples=samples,
-        class_counts=_all_or_none([task.class_counts for task in run.tasks]),
+        class_counts=class_counts,
         learned_at=[HELD_OUT if task.held_out else at for task, at in zip(run.tasks, layout.learned_at, strict=True)],
         planned=[own and not task.held_out for task, own in zip(run.tasks, layout.own, strict=True)],
         inside=layout.inside,
@@ -79,6 +81,22 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         orientation=_orientation(run, layout),
         notes=run.notes,
     )
+
+
+def _new_classes(run: Run) -> tuple[list[int] | None, list[Any] | None]:
+    """How many classes each task adds to those that are asked among, and its test samples by class.
+
+    A learner that is told the task is asked among the task's own classes for ever: where all tasks have as many, that
+    is one question with one chance, and where they do not, there is no one number of classes.
+    """
+    classes = _all_or_none([task.n_classes for task in run.tasks])
+    counts = _all_or_none([task.class_counts for task in run.tasks])
+    scenario = SCENARIOS.get(run.scenario or "")
+    if classes is None or scenario is None or not (scenario.gives_task and scenario.adds_classes):
+        return classes, counts
+    if len(set(classes)) > 1:
+        return None, None
+    return [classes[0]] + [0] * (len(classes) - 1), counts
 
 
 def _pooled(run: Run, rows: Sequence[Row | None]) -> Array | None:
