@@ -14,7 +14,7 @@ lost within a task (W = 1 / own classes), nothing changes among older classes, a
 
 Exits with 1 if a sum is off by more than 1e-15 as floats or at all as fractions, or if an |z| is above 4.
 
-    python benchmarks/split.py --data DIR    # the folder of MNIST and Fashion-MNIST; about ten minutes
+    python benchmarks/split.py --data DIR    # the folder of MNIST; about ten minutes
     python benchmarks/split.py --quick       # digits, two seeds, prints only
 """
 
@@ -273,7 +273,7 @@ def main() -> None:
     if not (chosen.quick or chosen.data):
         parser.error("give --data DIR, or --quick")
     torch.set_num_threads(1)
-    plan = [("digits", 2, 5)] if chosen.quick else [("digits", 5, 50), ("mnist", 3, 50), ("fashion-mnist", 3, 50)]
+    plan = [("digits", 2, 5)] if chosen.quick else [("digits", 5, 50), ("mnist", 3, 50)]
     texts, found, checks = [], [], []
     for name, seeds, random_seeds in plan:
         text, some, more = part(name, chosen.data, seeds, random_seeds)

@@ -55,3 +55,13 @@ def test_a_run_without_a_value_is_not_left_out_in_silence() -> None:
     given[1] = replace(given[1], rows=(given[1].rows[0], Row(1, reason="diverged")))
     answer = verdict(given)
     assert not answer.holds
+
+
+def test_a_value_within_whose_interval_is_not_is_not_called_beyond() -> None:
+    given = [
+        replace(run, rows=(run.rows[0], Row(1, scores={"accuracy": (score, score)})))
+        for run, score in zip(runs(), (0.5, 0.7, 0.9), strict=True)
+    ]
+    (answer,) = judge(group(given), [Bound(registry.get("acc.average"), "min", 0.6)], sure=True)
+    assert not answer.holds
+    assert "not surely within the smallest allowed, 0.6." in answer.sentence

@@ -78,12 +78,18 @@ class TestWhoIsAhead:
         text = said(who_is_ahead(made))
         assert text == (
             "er has the highest average accuracy over all tasks, 0.628, gd 0.612: these 5 seeds are too few"
-            f" (about {lead.rivals[0].seeds_needed} would, if the difference stays)."
+            f" to tell (about {lead.rivals[0].seeds_needed} would settle it, if the difference stays)."
         )
+
+    def test_equal_means_have_no_best(self) -> None:
+        made = stream_of(scored("a", [0.5, 0.6, 0.7]), scored("b", [0.5, 0.6, 0.7]))
+        assert said(who_is_ahead(made)) == "a has the highest average accuracy over all tasks, 0.600, and so has b."
 
     def test_ahead_of_some(self) -> None:
         made = stream_of(scored("a", [0.6, 0.62, 0.61]), scored("b", [0.2, 0.21, 0.21]), scored("c", [0.6, 0.6, 0.62]))
-        assert ", and is ahead of b; it cannot be told from c: these 3 seeds are too few (" in said(who_is_ahead(made))
+        assert ", and is ahead of b; it cannot be told from c: these 3 seeds are too few to tell (" in said(
+            who_is_ahead(made)
+        )
 
     def test_one_seed_says_so(self) -> None:
         text = said(who_is_ahead(stream_of(scored("a", [0.6]), scored("b", [0.5]))))
@@ -150,7 +156,7 @@ class TestWhoIsLearning:
         assert "Of f no rise in RAA is shown (0.002 [−0.008, 0.012] per concept)." in text
         assert "d falls in RAA throughout." in text
         assert "Whether u is still learning is open: its RAA rises, and the seeds do not show whether it goes" in text
-        assert "Whether o is still learning is open: one seed" in text
+        assert "Whether o is still learning is open: one curve" in text
         assert "Whether t is still learning is open: that takes five concepts or more." in text
         assert "none" not in text
         assert "never" not in text
@@ -207,6 +213,10 @@ class TestWhatWasForgotten:
         none, gain = (str(forgotten(self.learner(af), WORDS)) for af in (number(0.005), number(-0.1)))
         assert none == "er forgets nothing that the seeds could show: AF 0.005 [−0.005, 0.015]."
         assert gain.startswith("er gains on earlier tasks: AF −0.100")
+
+    def test_an_error_rises(self) -> None:
+        text = str(forgotten(self.learner(number(0.4)), WORDS, higher_is_better=False))
+        assert text == "er's accuracy on earlier tasks has risen by 0.400 [0.390, 0.410] from its best."
 
     def test_without_the_split(self) -> None:
         text = str(forgotten(self.learner(number(0.4)), WORDS))

@@ -158,3 +158,12 @@ def test_compare_all_corrects_over_all_pairs():
     assert [(p.first, p.second) for p in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert [p.holm_p for p in pairs] == holm([p.comparison.p for p in pairs]).tolist()
     assert repr(pairs[1].comparison) == repr(compare_paired(learners["a"], learners["c"]))
+
+
+def test_differences_that_only_rounding_tells_apart_are_one():
+    a = np.random.default_rng(0).uniform(0.1, 0.9, 30)
+    result = compare_paired(a, a - 0.05)
+    assert np.ptp(a - (a - 0.05)) > 0
+    assert result.difference.sd == 0
+    assert np.isnan(result.difference.low)
+    assert compare_paired(a, (a + 0.1) - 0.1).difference.value == 0

@@ -15,7 +15,11 @@ from recollect.report.over_items import NULL, ItemPair, lead_over_items
 from recollect.report.summary import behind, number
 from recollect.report.words import focus_of, interval, shown, shown_p, words_for
 from recollect.stats import Lead, Plateau, Rival
+from recollect.stats.lead import MOST_SEEDS
 from recollect.text import Table
+
+# Of notes on single pairs so many are shown.
+MOST_NOTES = 3
 
 
 @options.takes_inputs
@@ -77,14 +81,20 @@ def compare(
         for table in _tables(stream):
             print()
             output.show(table, format)
-        said = _items_say(stream) if stream.over_items else (*stream.compared.notes, *_lead(stream))
-        for note in (*stream.notes, *said):
+        said = _items_say(stream) if stream.over_items else (*_few(stream.compared.notes), *_lead(stream))
+        for note in (*stream.notes, *said, *_unusual(stream)):
             options.say(note)
     if made.ranks is not None:
         print()
         output.show(_ranks(made), format)
     for note in made.notes:
         options.say(note)
+
+
+def _few(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes on pairs, of which there may be as many as pairs: the first few."""
+    rest = len(notes) - MOST_NOTES
+    return notes if rest <= 1 else (*notes[:MOST_NOTES], f"{rest} more such notes on other pairs")
 
 
 def _learners(stream: StreamComparison, id: str) -> Table:
@@ -173,24 +183,41 @@ def _lead(stream: StreamComparison) -> tuple[str, ...]:
         return ()
     behind = ", ".join(rival.label for rival in lead.rivals if rival.is_behind)
     said = f"{lead.best} is ahead of {behind}" if behind else f"{lead.best} is best, but ahead of none"
+    if all(rival.difference.value == 0 for rival in lead.rivals):
+        return (f"{', '.join((lead.best, *(rival.label for rival in lead.rivals)))} have the same mean",)
     of = "by the interval of the one pair" if lead.pairs == 1 else f"intervals for all {lead.pairs} pairs at once"
     return (f"{said} ({of})", *_stay_open(lead))
 
 
+def _unusual(stream: StreamComparison) -> tuple[str, ...]:
+    """What is unusual in the seeds of a learner: one that lies far off, or that all are one observation."""
+    found: dict[str, list[str]] = {}
+    for line in stream.lines:
+        if line.estimate.reason and line.estimate.n > 1:
+            found.setdefault(str(line.estimate.reason), []).append(line.label)
+    return tuple(f"{', '.join(labels)}: {reason}" for reason, labels in found.items())
+
+
 def _stay_open(lead: Lead) -> tuple[str, ...]:
-    needed = [f"{rival.label} ({_what_would(rival)})" for rival in lead.rivals if not rival.is_behind]
-    return (f"{lead.best} cannot be told from {', '.join(needed)}",) if needed else ()
+    by_what: dict[str, list[str]] = {}
+    for rival in lead.rivals:
+        if not rival.is_behind:
+            by_what.setdefault(_what_would(rival), []).append(rival.label)
+    needed = [f"{', '.join(labels)} ({what})" for what, labels in by_what.items()]
+    return (f"{lead.best} cannot be told from {'; '.join(needed)}",) if needed else ()
 
 
 def _what_would(rival: Rival) -> str:
     """What would settle the order of two learners, as far as their seeds tell."""
     if rival.seeds_needed is not None:
         return f"about {rival.seeds_needed} seeds would settle it, if the difference stays"
+    if rival.difference.value == 0:
+        return "the same mean"
     if rival.difference.n < 2:
         return "one seed says nothing of the spread"
     if not rival.difference.sd > 0:
         return "the seeds do not vary"
-    return "how many seeds would settle it cannot be told"
+    return f"a difference so small needs more than {MOST_SEEDS:,} seeds"
 
 
 def _lead_as_dict(lead: Lead | None) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ from recollect.report.summary import labels_of, streams_of
 from recollect.report.words import Words, focus_of, unscored, words_for
 from recollect.runs import Group
 from recollect.stats import Ranks, estimate
+from recollect.stats.estimate import has_far_seed
 
 # So many learners are switched on when a page opens; more lines than that cannot be told apart.
 SHOWN_FIRST = 12
@@ -156,12 +157,19 @@ def _by_label(measured: Sequence[MeasuredLearner], id: str) -> dict[str, Mapping
 def _cautions(measured: Sequence[MeasuredLearner]) -> tuple[str, ...]:
     """What the numbers do not say by themselves."""
     same = [one.learner.label for one in measured if one.learner.is_constant]
-    if not same:
-        return ()
-    return (
-        f"every seed gave the same scores with {', '.join(same)}: nothing in them is random, so that its runs are"
-        " one observation, without an interval",
-    )
+    said = []
+    if same:
+        said.append(
+            f"every seed gave the same scores with {', '.join(same)}: nothing in them is random, so that its runs are"
+            " one observation, without an interval"
+        )
+    far = [one.learner.label for one in measured if has_far_seed(one.values.get("acc.average", ()))]
+    if far:
+        said.append(
+            f"one seed of {', '.join(far)} lies far from all others: no interval of so few seeds is to be trusted;"
+            " `--interval iqm` of `recollect score` asks for the typical seed"
+        )
+    return tuple(said)
 
 
 def _notes(groups: Sequence[Group], words: Words) -> tuple[str, ...]:

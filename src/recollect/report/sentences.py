@@ -111,7 +111,8 @@ def _forgotten(stream: StreamResult) -> Conclusion:
 
 def _lost(stream: StreamResult) -> Conclusion | None:
     """What trained tasks lost, where nothing tells how; nothing where no task was trained and evaluated again."""
-    each = [forgotten(one, stream.words) for one in stream.contestants if one.numbers[AF].is_known]
+    higher = stream.higher_is_better
+    each = [forgotten(one, stream.words, higher) for one in stream.contestants if one.numbers[AF].is_known]
     return Conclusion("forgotten", "What was forgotten?", tuple(each[:3]), tuple(each[3:])) if each else None
 
 
@@ -169,6 +170,9 @@ def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence
             )
         )
         return (sentence(Name(lead.best), f"{has}, and is ahead of", *others, f"{by}."),)
+    if not behind and all(rival.difference.value == 0 for rival in open_):
+        same = listed([rival.label for rival in open_])
+        return (sentence(Name(lead.best), f"{has}, and so {_verb(same, 'has', 'have').strip()} ", *same, "."),)
     if not behind and len(open_) == 1:
         other = typeset(float(known[nearest.label].value))
         return (sentence(Name(lead.best), f"{has}, ", Name(nearest.label), f" {other}: {_cannot(open_)}."),)
@@ -194,8 +198,8 @@ def _cannot(rivals: Sequence[Rival]) -> str:
     if None in needed or most is None:
         settle = "a difference so small needs more than 1,000"
     else:
-        settle = f"about {most} would, if the difference stays"
-    return f"these {n} seeds are too few ({settle})"
+        settle = f"about {most} would settle it, if the difference stays"
+    return f"these {n} seeds are too few to tell ({settle})"
 
 
 def at_the_end(stream: StreamResult) -> tuple[Sentence, ...]:
@@ -285,7 +289,7 @@ def _undecided(known: Mapping[str, Plateau], words: Words) -> tuple[Sentence, ..
             if not np.isfinite(one.slope.value):
                 why = f"that takes five {words.tasks} or more"
             elif one.n < 2:
-                why = "one seed does not tell a plateau from the noise along its curve"
+                why = "one curve does not tell a plateau from the noise along it"
             else:
                 why = "its RAA rises, and the seeds do not show whether it goes on"
             found.setdefault(why, []).append(label)
@@ -301,7 +305,9 @@ def _verb(labels: Sequence[str], one: str, several: str) -> str:
 
 def what_was_forgotten(stream: StreamResult) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
     """What the best learner forgot and how, and the one that forgot most; then a sentence for each."""
-    each = {one.label: forgotten(one, stream.words) for one in stream.contestants if one.numbers[AF].is_known}
+    higher = stream.higher_is_better
+    known = [one for one in stream.contestants if one.numbers[AF].is_known]
+    each = {one.label: forgotten(one, stream.words, higher) for one in known}
     if not each:
         reasons = [str(one.numbers[AF].reason) for one in stream.contestants if one.numbers[AF].reason]
         return (sentence(f"No learner has a value of forgetting: {reasons[0] if reasons else 'not evaluated'}."),), ()
@@ -315,16 +321,19 @@ def what_was_forgotten(stream: StreamResult) -> tuple[tuple[Sentence, ...], tupl
     return tuple(said), tuple(each.values())
 
 
-def forgotten(learner: LearnerResult, words: Words) -> Sentence:
-    """How much of what a learner answered right is now answered wrong, and whether within the task or by confusion."""
+def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = True) -> Sentence:
+    """How much of what a learner answered right is now answered wrong, and whether within the task or by confusion.
+
+    An error that is forgotten has risen.
+    """
     numbers, name = learner.numbers, Name(learner.label)
     af, beside = numbers[AF], _probed(numbers.get("probe.forgetting", UNKNOWN), words)
     if not is_positive(af):
         shown = "test items" if af.method == "items" else "seeds"
         does = f"gains on earlier {words.tasks}" if af.high < 0 else f"forgets nothing that the {shown} could show"
         return sentence(name, f" {does}: AF {with_interval(af)}.{_noise_alone(learner)}{beside}")
-    beside = f"{_noise_alone(learner)}{beside}"
-    start = f"'s {words.score} on earlier {words.tasks} has fallen by {with_interval(af)} from its best"
+    beside, moved = f"{_noise_alone(learner)}{beside}", "fallen" if higher_is_better else "risen"
+    start = f"'s {words.score} on earlier {words.tasks} has {moved} by {with_interval(af)} from its best"
     parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
     if not all(part.is_known for part in parts.values()):
         return sentence(name, f"{start}.{beside}")

@@ -172,6 +172,16 @@ def _inside(value: Array, low: Array, high: Array, bounds: Bounds, shape: tuple[
     return np.where(leaves, np.minimum(ends[0], value), low), np.where(leaves, np.maximum(ends[1], value), high)
 
 
+def has_far_seed(scores: ArrayLike) -> bool:
+    """Whether one of these seeds lies far from all others: it may have collapsed.
+
+    >>> has_far_seed([0.80, 0.81, 0.79, 0.80, 0.30]), has_far_seed([0.80, 0.81, 0.79, 0.80, 0.77])
+    (True, False)
+    """
+    x = np.sort(np.asarray(scores, dtype=np.float64).ravel())[:, None]
+    return bool(x.size) and bool(_has_far_seed(x, (~np.isnan(x)).sum(axis=0))[0])
+
+
 def _has_far_seed(x: Array, n: Counts) -> NDArray[np.bool_]:
     """Whether one seed lies far from all others, by many times what they differ by: it may have collapsed.
 

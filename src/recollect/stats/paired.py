@@ -141,7 +141,7 @@ def compare_each(
         groups = [(_present(a), _present(b)) for a, b in pairs]
         return _compare_groups(groups, alternative, method, level, seed, higher_is_better)
     taken = [_pairs(a, b) for a, b in pairs]
-    differences = [first - second for first, second, _ in taken]
+    differences = [_differences(first, second) for first, second, _ in taken]
     tested = [d for d in differences if d.size >= 2]
     tests = sign_flips_of([*tested, *map(signed_ranks, tested)], alternative, seed)
     found = zip(tests[: len(tested)], tests[len(tested) :], strict=True)
@@ -212,7 +212,7 @@ def difference(
     if unpaired:
         return _welch(_present(a), _present(b), level)
     first, second, _ = _pairs(a, b)
-    return estimate(first - second, method, level, seed)
+    return estimate(_differences(first, second), method, level, seed)
 
 
 def shared(
@@ -265,6 +265,16 @@ def _pairs(a: Scores, b: Scores) -> tuple[Array, Array, int]:
             )
     there = ~np.isnan(first) & ~np.isnan(second)
     return first[there], second[there], first.size
+
+
+def _differences(first: Array, second: Array) -> Array:
+    """First minus second; differences that only rounding tells apart, or from zero, are the same."""
+    d = first - second
+    rounding = 1e-12 * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
+    if d.size and np.ptp(d) <= rounding:
+        d = np.full(d.size, np.median(d))
+    d[np.abs(d) <= rounding] = 0.0
+    return d
 
 
 def _require_same_seeds(a: Mapping[Hashable, float], b: Mapping[Hashable, float]) -> None:
