@@ -33,7 +33,7 @@ check: $(READY)  ## style, types, layers, examples in docstrings, README and gui
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest --doctest-modules src $(NOT_HERE) --doctest-glob='*.md' README.md docs/experiments.md docs/streams.md docs/anomaly.md docs/graphs.md
+	$(BIN)/pytest --doctest-modules src $(NOT_HERE) --doctest-glob='*.md' README.md docs/*.md docs/learners/*.md
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python results/make_tables.py --check
 

@@ -8,8 +8,10 @@ Nothing on those pages is typed by hand, so they cannot say another thing than t
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -31,6 +33,7 @@ def pages() -> dict[Path, str]:
         cards = [registry.get(id).card for id in ids]
         made[Path(f"metrics/{family}.md")] = _family(family, cards)
     made[Path("commands.md")] = _commands()
+    made[Path("api.md")] = _api()
     # Benchmarks write their own tables; the docs show them as they are.
     for name, place in RESULTS.items():
         made[Path(place)] = (BENCHMARKS / f"{name}.md").read_text()
@@ -106,6 +109,44 @@ def _anchor(id: str) -> str:
 
 def _direction(card: Card) -> str:
     return "up" if card.better == "higher" else "down"
+
+
+API = {
+    "recollect": "Scores, runs and the recorder",
+    "recollect.streams": "Streams",
+    "recollect.learners": "Learners",
+    "recollect.learners.pieces": "The pieces of learners, for methods of one's own",
+    "recollect.protocol": "The loop",
+    "recollect.stats": "Intervals and comparisons",
+}
+
+
+def _api() -> str:
+    """Every public name with its parameters and what its docstring says first."""
+    lines = ["# API\n", "Every public name, from its docstring; `help(name)` says all of it.\n"]
+    for module, title in API.items():
+        found = import_module(module)
+        lines.append(f"\n## {title}: `{module}`\n")
+        for name in sorted(getattr(found, "__all__", ()), key=str.lower):
+            thing = getattr(found, name)
+            if inspect.ismodule(thing) or not (inspect.isclass(thing) or inspect.isfunction(thing)):
+                continue
+            said = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+            lines.append(f"- `{name}{_parameters(thing)}`: {said}")
+    return "\n".join(lines) + "\n"
+
+
+def _parameters(thing: object) -> str:
+    """The names of the parameters, those with defaults marked; annotations differ between versions of Python."""
+    try:
+        taken = list(inspect.signature(thing).parameters.values())  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ""
+    if inspect.isclass(thing) and (issubclass(thing, Exception) or getattr(thing, "_is_protocol", False)):
+        return ""
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    named = [f"{stars.get(p.kind, '')}{p.name}{'' if p.default is p.empty else '=...'}" for p in taken]
+    return f"({', '.join(named)})"
 
 
 def main() -> int:
