@@ -1,4 +1,4 @@
-"""What the documentation shows is what the code takes: experiment files, the script of the week, links to every page."""
+"""What the documentation shows is what the code takes: experiment files, the script of the week, links to pages."""
 
 from __future__ import annotations
 
