@@ -24,6 +24,7 @@ __all__ = [
     "Noted",
     "Represents",
     "Sees",
+    "SelectsWeights",
     "Settles",
     "Signals",
     "check_hooks",
@@ -46,6 +47,18 @@ class Sees(Protocol):
 
     def see(self, view: Any) -> None:
         """Take what may be seen from now on: given before the batches of a section, and before an evaluation."""
+
+
+@runtime_checkable
+class SelectsWeights(Protocol):
+    """Keeps the weights that were best on the present task's validation samples, if it was asked to."""
+
+    @property
+    def selects_weights(self) -> bool:
+        """Whether it was asked to."""
+
+    def keep_if_best(self, accuracy: float) -> None:
+        """Told after each pass over a task: how well the weights of now answer the validation samples."""
 
 
 @runtime_checkable

@@ -99,7 +99,8 @@ class Setting:
 
     `scale` is the mean and the deviation of the first task's training targets, where they are numbers;
     `n_edge_features` how many numbers are known of an edge, where samples are in a graph; `smallest_class` how many
-    training samples every class of every task has at least, where there are classes.
+    training samples every class of every task has at least, where there are classes; `has_validation` whether tasks
+    have validation samples.
 
     >>> setting = Setting(input_shape=(64,), n_classes=4, tasks=((0, 1), (2, 3)))
     >>> setting.n_features, setting.task_of_class
@@ -117,6 +118,7 @@ class Setting:
     scale: tuple[float, float] = (0.0, 1.0)
     n_edge_features: int = 0
     smallest_class: int | None = None
+    has_validation: bool = False
 
     def __post_init__(self) -> None:
         if not self.tasks or self.n_classes < self.per_class or not self.input_shape:
@@ -146,6 +148,7 @@ class Setting:
             scale=stream.value_scale,
             n_edge_features=int(stream.n_edge_features),
             smallest_class=stream.smallest_class,
+            has_validation=bool(stream.valid),
         )
 
     @property

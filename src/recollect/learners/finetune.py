@@ -238,8 +238,24 @@ class Finetune(NetworkLearner):
         super().__init__(options, setting, seeds, device)
         if options.fresh and not setting.gives_boundaries:
             raise UsageError("The option 'fresh' needs to know where tasks end, and this scenario tells no boundaries.")
+        if options.select and not (setting.has_validation and setting.gives_boundaries):
+            raise UsageError(
+                "The option 'select' needs validation samples in each task and to know where tasks end; this stream has"
+                " none, or tells no boundaries. Streams over nodes have them (valid_fraction)."
+            )
         self.options = options
         self.optimiser = make_optimiser(options, self.network)
+        self._best: tuple[float, State] | None = None
+
+    @property
+    def selects_weights(self) -> bool:
+        """Whether weights are chosen by the validation samples."""
+        return self.options.select is not None
+
+    def keep_if_best(self, accuracy: float) -> None:
+        """Keep the weights of now if none of this task were better before."""
+        if self._best is None or accuracy > self._best[0]:
+            self._best = accuracy, devices.weights(self.network)
 
     @by_loss_on
     def train_on(self, batch: Batch) -> None:
@@ -257,18 +273,26 @@ class Finetune(NetworkLearner):
         self.optimiser.apply(gradients)
 
     def end_task(self) -> None:
-        """Forget what the optimiser remembers, if that was asked for."""
+        """Take the best weights of the task, and forget what the optimiser remembers, if that was asked for."""
+        if self._best is not None:
+            devices.set_weights(self.network, self._best[1])
+            self._best = None
         if self.options.fresh:
             self.optimiser.forget()
 
     def state(self) -> State:
         """Weights, optimiser, generators."""
-        return {**super().state(), "optimiser": self.optimiser.state()}
+        state = {**super().state(), "optimiser": self.optimiser.state()}
+        if self._best is not None:
+            state["best"] = {"accuracy": self._best[0], "weights": self._best[1]}
+        return state
 
     def restore(self, state: State) -> None:
         """Become the learner whose state this is."""
         super().restore(state)
         self.optimiser.restore(state["optimiser"])
+        best = state.get("best")
+        self._best = None if best is None else (float(best["accuracy"]), best["weights"])
 
 
 class FixedFeatures(NetworkLearner):

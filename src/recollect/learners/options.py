@@ -125,6 +125,12 @@ class Train(Network):
     weight_decay: float = option(0.0, "weight decay", whose=SURVEY, low=0)
     iterations: int = option(1, "gradient steps for each stream batch", whose=SURVEY, low=1)
     fresh: bool = option(False, "whether the optimiser starts anew with each task, as in BeGin")
+    select: str | None = option(
+        None,
+        "valid: after each pass over a task the weights are scored on its validation samples, and those that were best"
+        " are taken when it ends; only where a stream has such samples (nodes of a graph)",
+        choices=("valid",),
+    )
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import LEARNS, Sees, Settles, Signals, check_learner
+from recollect.learners.abilities import LEARNS, Sees, SelectsWeights, Settles, Signals, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
 from recollect.problems.base import MarksItems, Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
 from recollect.problems.probing import Probes
+from recollect.problems.validating import validation_accuracy
 from recollect.protocol.meter import Meter
 from recollect.runs.run import Plan, Row, Task
 
@@ -168,6 +169,7 @@ def walk(
     wanted = frozenset(planned(plan, stream))
     told = len(learner.signals) if isinstance(learner, Signals) else 0
     views, sees = stream.views, learner if isinstance(learner, Sees) else None
+    chooses = learner if isinstance(learner, SelectsWeights) and learner.selects_weights else None
 
     def show(section: int, *, training: bool) -> None:
         if views is None or sees is None or section >= stream.n_sections or (section < 0 and not views.future):
@@ -208,6 +210,8 @@ def walk(
             with meter.aside("online"):
                 tracker.see(learner, batch)
         learner.learn(batch)
+        if chooses is not None and (task := stream.task_passed(batch)) is not None:
+            chooses.keep_if_best(validation_accuracy(learner, stream, task))
         ends = batch.ends
         if ends is not None:
             if stream.gives_boundaries:

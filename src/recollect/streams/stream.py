@@ -42,7 +42,8 @@ class Stream:
     bring classes, `tells_labels` that a learner is told the labels of its training samples. `visits` are the pieces
     in which the training samples come, where that is not each task once. `views` say what may be seen
     at each step where samples are ids in a graph. `values`, of training and test samples, are what is asked for where
-    that is a number and no class.
+    that is a number and no class. `valid` has the validation samples of each task with their labels, where there are
+    some: the protocol asks them where a learner chooses its weights by them.
 
     A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
     concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is
@@ -76,6 +77,7 @@ class Stream:
     visits: tuple[Visit, ...] = ()
     views: Views | None = None
     values: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    valid: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...] = ()
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -107,6 +109,13 @@ class Stream:
     def n_edge_features(self) -> int:
         """How many numbers are known of an edge of what may be seen."""
         return 0 if self.views is None else self.views.n_edge_features
+
+    def task_passed(self, batch: Batch) -> int | None:
+        """The task of which a whole pass is over with this batch, None inside one."""
+        seen = self._first_sample * self.passes
+        section = int(np.searchsorted(seen, batch.samples_seen - 1, side="right")) - 1
+        visit = self._visits[section]
+        return visit.task if (batch.samples_seen - int(seen[section])) % len(visit.train) == 0 else None
 
     @cached_property
     def smallest_class(self) -> int | None:

@@ -55,7 +55,13 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
         (stream.variant, graph.content, asked.visibility, f"test {asked.test_nodes}", asked.split_name(graph.split))
     )
     views = NodeViews(graph, task_of, asked.visibility, hidden)
-    return replace(stream, variant=variant.strip(), views=views)
+    held = labelled["valid"]
+    valid = tuple(
+        (held[task_of[held] == k], stream.labels[graph.labels[held[task_of[held] == k]]])
+        for k in range(len(stream.tasks))
+    )
+    told = valid if all(len(ids) for ids, _ in valid) else ()
+    return replace(stream, variant=variant.strip(), views=views, valid=told)
 
 
 def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, NDArray[np.int64]]:
