@@ -1,5 +1,7 @@
 """From rows to matrices, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -7,6 +9,7 @@ from numpy.testing import assert_array_equal
 import recollect as rc
 from recollect.errors import UsageError
 from recollect.runs import Plan, Row, Run, Task
+from recollect.runs.run import Online
 
 NAN = np.nan
 AB = (Task("a", n_classes=2, n_samples=10), Task("b", n_classes=2, n_samples=20))
@@ -175,3 +178,26 @@ def test_a_learner_that_is_told_the_task_has_one_chance_for_ever():
     unequal = (Task("a", n_classes=2, n_samples=10), Task("b", n_classes=3, n_samples=20))
     assert run(rows, unequal, scenario="task-incremental").matrix.n_classes is None
     assert_array_equal(run(rows, unequal, scenario="class-incremental").matrix.n_classes, [2, 3])
+
+
+def test_what_some_rows_have_beside_their_scores_is_kept_and_what_none_has_is_none():
+    bare = [Row(0, scores={"accuracy": (50.0, 0.0)}), Row(1, scores={"accuracy": (50.0, 60.0)})]
+    rows = [replace(bare[0], pooled=40.0, online=Online(10, {"accuracy": 30.0})), bare[1]]
+    matrix = run(rows, unit="percent").matrix
+    assert_array_equal(matrix.pooled, [0.4, NAN])
+    assert_array_equal(matrix.online, [0.3, NAN])
+    assert run(bare, unit="percent").matrix.pooled is None
+    assert run(bare, unit="percent").matrix.online is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [((3, 21), "row 0, task 1 says 21 of 20"), ((11, 21), "row 0, task 0 says 11 of 10")]
+)
+def test_the_first_count_that_contradicts_is_named(wrong, said):
+    with pytest.raises(UsageError, match=said):
+        _ = run([Row(0, correct=wrong), Row(1, correct=(12, 22))]).matrix
+
+
+def test_the_first_score_that_its_count_contradicts_is_named():
+    with pytest.raises(UsageError, match=r"row 1, task 0 says 5 of 10 and 0\.7"):
+        _ = run([Row(0, correct=(5, 1)), Row(1, correct=(5, 18), scores={"accuracy": (0.7, 0.5)})]).matrix

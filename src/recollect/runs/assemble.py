@@ -210,9 +210,9 @@ def _sizes(run: Run, n: Array) -> Array:
     """The test-set size of each task: as stated, else as counted if all rows agree; NaN where unknown."""
     sizes = _vector([task.n_samples for task in run.tasks], run.T, "n_samples")
     for j in np.flatnonzero(np.isnan(sizes)):
-        seen = np.unique(n[~np.isnan(n[:, j]), j])
-        if seen.size == 1:
-            sizes[j] = seen[0]
+        seen = set(n[~np.isnan(n[:, j]), j].tolist())  # np.unique would import numpy.ma
+        if len(seen) == 1:
+            sizes[j] = seen.pop()
     return sizes
 
 
