@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# One BLAS and torch thread a process: on small machines two threads in a process are slower than two processes.
+# One BLAS and torch thread per process: on small machines two threads in a process are slower than two processes.
 export OMP_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -204,7 +204,7 @@ class ScoreMatrix:
         self._check_restricted()
         self._check_order()
         if names is not None and len(names) != T:
-            raise UsageError(f"names must have one entry a task: expected {T}, got {len(names)}.")
+            raise UsageError(f"names must have one entry per task: expected {T}, got {len(names)}.")
         self.names = None if names is None else tuple(str(n) for n in names)
         self.notes = (*notes, *([assumed] if assumed else []), *(said for said in doubts if said not in notes))
         # A place for upper layers to keep what they derive from this matrix; it never changes.
@@ -433,7 +433,7 @@ def _from_counts(correct: Array | None, n_samples: ArrayLike | None) -> Array:
     n = as_scores(n_samples, "n_samples")
     n = n if n.ndim < 2 else n[..., None, :]
     if correct.ndim < 2 or n.shape[-1:] != correct.shape[-1:] or n.ndim > correct.ndim:
-        raise UsageError(f"n_samples must have one entry a task; got {n.shape} for correct {correct.shape}.")
+        raise UsageError(f"n_samples must have one entry per task; got {n.shape} for correct {correct.shape}.")
     if (correct < 0).any() or (correct > n).any():
         raise UsageError("correct must lie between 0 and n_samples.")
     with np.errstate(invalid="ignore"):

@@ -24,7 +24,7 @@ COLUMNS = {
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the experiments.")] = Path("runs"),
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, help="Worker processes; by default one a core.")
+        int | None, typer.Option("--workers", "-w", min=1, help="Worker processes; by default one per core.")
     ] = None,
 ) -> None:
     """Run five learners with five seeds on split digits; show what they learned, kept and forgot; write a report.

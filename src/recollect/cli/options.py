@@ -57,7 +57,7 @@ class Inputs:
     samples: Annotated[
         str | None, typer.Option(help="Test samples of each task: 100,80; one number stands for every task.")
     ] = None
-    untrained: Annotated[Path | None, typer.Option(help="File with the untrained learner's scores, one a task.")] = None
+    untrained: Annotated[Path | None, typer.Option(help="File with the untrained scores, one per task.")] = None
     joint: Annotated[Path | None, typer.Option(help="Matrix file of the learner retrained on all data seen.")] = None
     unit: Annotated[
         Literal["auto", "fraction", "percent", "raw"],

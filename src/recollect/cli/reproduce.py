@@ -24,7 +24,7 @@ def reproduce(
         Path | None, typer.Option("--runs", help="Use the finished runs in this folder instead of training.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", min=1, help="Worker processes; by default one a core.")
+        int | None, typer.Option("--workers", "-w", min=1, help="Worker processes; by default one per core.")
     ] = None,
 ) -> None:
     """Compute a paper's tables and figures again and check its claims, each with a verdict.

@@ -16,7 +16,7 @@ def run(
         Path, typer.Option("--out", "-o", help="Folder of the experiments, or an address on object storage (s3://...).")
     ] = Path("runs"),
     workers: Annotated[
-        int | None, typer.Option("--workers", "-w", help="Worker processes; by default one a core.")
+        int | None, typer.Option("--workers", "-w", help="Worker processes; by default one per core.")
     ] = None,
     ray: Annotated[
         str | None,

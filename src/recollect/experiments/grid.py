@@ -1,4 +1,4 @@
-"""The grid of an experiment: one job a run, what it is made of, and what it costs in samples."""
+"""The grid of an experiment: one job per run, what it is made of, and what it costs in samples."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Proposition:
 
 
 def check_propositions(most: int = MOST_TASKS) -> tuple[Proposition, Proposition]:
-    """Propositions 4.3 and 4.4 for every K = 2 .. most, one class a task (its number cancels).
+    """Propositions 4.3 and 4.4 for every K = 2 .. most, one class per task (its number cancels).
 
     A stream of fewer tasks is a prefix of a longer one: only the maximum over its tasks differs.
 

@@ -55,7 +55,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
         untrained = _cells(run, [layout.base], masked)[0][0]
     sizes = _sizes(run, n)
     samples = None if np.isnan(sizes).any() else sizes
-    # Counts go along only where one n a task explains them all.
+    # Counts go along only where one n per task explains them all.
     exact = samples is not None and not np.isnan(correct).all() and bool(((n == samples) | np.isnan(n)).all())
     new_classes, class_counts = _new_classes(run)
     return ScoreMatrix(

@@ -49,7 +49,7 @@ def runs_from_json(text: str, path: Path) -> list[Run]:
 
 
 def read_vector(path: Path) -> list[float | None]:
-    """One score a task: a row or a column of a text file, a list in JSON, an array in `.npy`."""
+    """One score per task: a row or a column of a text file, a list in JSON, an array in `.npy`."""
     if path.suffix.lower() == ".npy":
         from recollect.runs.importers import npy
 

@@ -1,4 +1,4 @@
-"""One writer a run: a lock that dies with its process, kill -9 included."""
+"""One writer per run: a lock that dies with its process, kill -9 included."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Detector(Protocol):
         """Go on with these samples, where `can_update`."""
 
     def score(self, x: Array) -> Floats:
-        """One number a sample, higher = more anomalous; NaN before anything was learned."""
+        """One number per sample, higher = more anomalous; NaN before anything was learned."""
 
     def state(self) -> State:
         """What updates have made of it; empty for a detector that is fitted from its samples alone."""

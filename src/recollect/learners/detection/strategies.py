@@ -110,7 +110,7 @@ class Naive(Strategy):
         self.lazy.settle()
 
     def score(self, x: Array, task: Tasks | None = None) -> Floats:
-        """One number a sample, higher = more anomalous; NaN before anything was learned."""
+        """One number per sample, higher = more anomalous; NaN before anything was learned."""
         return self.lazy.score(as_rows(x, self.setting.n_features))
 
     def flagged(self, scores: Floats, task: Tasks | None = None) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Long tables: one record a cell, with the columns after, on, score and, where known, run, seed, n, ..."""
+"""Long tables: one record per cell, with the columns after, on, score and, where known, run, seed, n, ..."""
 
 from __future__ import annotations
 
