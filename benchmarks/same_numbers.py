@@ -60,15 +60,15 @@ def numbers(matrix: ScoreMatrix) -> Facts:
 def gather(root: Path) -> dict[str, Any]:
     """The numbers of all runs below the folder."""
     found: dict[str, Any] = {}
-    for experiment in sorted(place for place in root.iterdir() if place.is_dir()):
-        runs = load(experiment)
+    for experiment in sorted({header.relative_to(root).parts[0] for header in root.rglob("run.json")}):
+        runs = load(root / experiment)
         for run in runs:
-            name = f"{experiment.name}/{run.path.name if run.path else run.name}"
+            name = f"{experiment}/{run.path.name if run.path else run.name}"
             facts = {"fingerprint": run.fingerprint, "family": run.family, "role": run.role, "problem": run.problem}
             found[name] = {"facts": facts, **{what: numbers(matrix) for what, matrix in matrices(run)}}
         for run in attach_joint(runs):
             if run.joint_run is not None:
-                name = f"{experiment.name}/{run.path.name if run.path else run.name}"
+                name = f"{experiment}/{run.path.name if run.path else run.name}"
                 found[name]["with joint"] = numbers(run.matrix)
     return found
 

@@ -159,7 +159,7 @@ REFUSED = {
     "no sizes": ({"R": None, "correct": [[1]]}, "without R, both correct and n_samples"),
     "counts too large": ({"R": None, "correct": [[11]], "n_samples": [10]}, "between 0 and n_samples"),
     "counts negative": ({"R": None, "correct": [[-1]], "n_samples": [10]}, "between 0 and n_samples"),
-    "sizes shape": ({"R": None, "correct": [[1]], "n_samples": [10, 10]}, "one entry a task"),
+    "sizes shape": ({"R": None, "correct": [[1]], "n_samples": [10, 10]}, "one entry per task"),
     "sizes zero": ({"R": None, "correct": [[0]], "n_samples": [0]}, "n_samples must be whole numbers"),
     "classes short": ({"R": R, "n_classes": [2]}, "n_classes must have 2 entries"),
     "classes negative": ({"R": R, "n_classes": [2, -1]}, "n_classes must be whole numbers of at least 0"),
@@ -178,7 +178,7 @@ REFUSED = {
     ),
     "steps back": ({"R": R, "steps": [20, 10]}, "steps must not decrease"),
     "steps short": ({"R": R, "steps": [20]}, "steps must have 2 entries"),
-    "names": ({"R": R, "names": ["a"]}, "names must have one entry a task: expected 2, got 1"),
+    "names": ({"R": R, "names": ["a"]}, "names must have one entry per task: expected 2, got 1"),
     "unit": ({"R": R, "unit": "permille"}, "unit must be auto, fraction, percent or raw"),
     "orientation": ({"R": R, "orientation": "columns"}, "orientation must be auto or time_rows"),
     "not fractions": (

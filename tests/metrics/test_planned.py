@@ -1,4 +1,4 @@
-"""Rows that are not one a task: after some tasks only, several tasks to a row, rows inside tasks."""
+"""Rows that are not one per task: after some tasks only, several tasks to a row, rows inside tasks."""
 
 from __future__ import annotations
 
