@@ -29,6 +29,21 @@ ANOMALY_SETS = (
         home="https://research.unsw.edu.au/projects/unsw-nb15-dataset",
         problem="detection",
     ),
+    *(
+        Published(
+            f"cic-ids{year}",
+            "network flows of CICFlowMeter, one csv file per day, a dozen kinds of attack",
+            classes=2,
+            n_train=rows,
+            n_test=0,
+            input_shape=(),
+            folders=(f"cic-ids{year}", f"CIC-IDS{year}", f"CICIDS{year}", folder, f"anomaly/cic-ids{year}"),
+            files=(File("*day*.csv"),),
+            home=f"https://www.unb.ca/cic/datasets/ids-{year}.html",
+            problem="detection",
+        )
+        for year, rows, folder in ((2017, 2_830_743, "MachineLearningCVE"), (2018, 16_232_943, "CSE-CIC-IDS2018"))
+    ),
     Published(
         "skab",
         "eight sensors of a water circuit with faults, 34 labelled experiments",

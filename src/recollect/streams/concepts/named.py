@@ -16,6 +16,7 @@ from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import published
 from recollect.streams.concepts.arrays import adbench_files, is_pyclad, read_adbench, read_pyclad
 from recollect.streams.concepts.build import build
+from recollect.streams.concepts.cic_ids import read_cic_ids
 from recollect.streams.concepts.concepts import Concepts
 from recollect.streams.concepts.generate import concepts_of_rows
 from recollect.streams.concepts.intrusion import UNSW_TEST, read_nsl_kdd, read_unsw_nb15
@@ -54,6 +55,12 @@ SOURCES: dict[str, Source] = {
     "unsw-nb15": Source(
         lambda folder, _: read_unsw_nb15(folder), ("clusters", "families"), (*_MAKING, "per_concept"), unit_range=True
     ),
+    **{
+        f"cic-ids{year}": Source(
+            read_cic_ids, ("clusters", "families", "files"), (*_MAKING, "per_concept"), unit_range=True
+        )
+        for year in (2017, 2018)
+    },
     "skab": Source(read_skab, ("folders", "files", "clusters"), (*_MAKING, "window", "stride", "window_label")),
     "nab": Source(read_nab, ("folders", "files", "clusters"), (*_MAKING, "window", "stride", "window_label")),
 }
