@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import LEARNS, Sees, SelectsWeights, Settles, Signals, check_learner
+from recollect.learners.abilities import LEARNS, Flags, Sees, SelectsWeights, Settles, Signals, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
 from recollect.problems.base import MarksItems, Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
@@ -66,6 +66,7 @@ def iter_protocol(
     check_learner(learner, LEARNS, is_asked=examiner is None)
     plan, exam = fitting(plan, stream), exam_of(stream, target, examiner)
     refuse_items(plan, exam)
+    refuse_silent(learner, exam)
     tracker, probes = tracker_of(exam, plan), Probes.of(plan, stream, learner)
     for row, _ in walk(learner, stream, exam.examiner, seed, plan, start, test_batch, Meter(), tracker, probes):
         yield row
@@ -94,6 +95,15 @@ def exam_of(stream: Stream, target: Target | str | None = None, examiner: Given 
     tasks = tuple(Task(task.name, classes=task.original) for task in stream.tasks)
     asked = replace(given.target, function=given.function)  # whose code is a part of the run's identity
     return Exam(Asking(given, stream), GIVEN.name, asked, given.targets[1:], tasks)
+
+
+def refuse_silent(learner: Learner, exam: Exam) -> None:
+    """Raise UsageError if the target is of alarms and the learner raises none."""
+    if exam.target.takes in ("alarms", "both") and not isinstance(learner, Flags):
+        raise UsageError(
+            f"The target {exam.target.name} is of alarms, and the learner {type(learner).__name__} sets no threshold."
+            " Give it flagged(scores, task), which says whether each score is an alarm, or take a target of scores."
+        )
 
 
 def tracker_of(exam: Exam, plan: Plan) -> Tracker | None:

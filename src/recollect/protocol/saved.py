@@ -18,7 +18,18 @@ from recollect.problems.given import Function, Given
 from recollect.problems.probing import Probes
 from recollect.protocol import checkpoint
 from recollect.protocol.identifying import identity_of, made_for
-from recollect.protocol.loop import EVERYTHING, Exam, Place, exam_of, fitting, planned, refuse_items, tracker_of, walk
+from recollect.protocol.loop import (
+    EVERYTHING,
+    Exam,
+    Place,
+    exam_of,
+    fitting,
+    planned,
+    refuse_items,
+    refuse_silent,
+    tracker_of,
+    walk,
+)
 from recollect.protocol.meter import Meter
 from recollect.protocol.signing import is_own, sign
 from recollect.runs import environment
@@ -81,6 +92,7 @@ def iter_run(
     """
     check_learner(learner, RESUMES if checkpoints else UNSAVED, is_asked=examiner is None)
     exam = exam_of(stream, target, examiner)
+    refuse_silent(learner, exam)
     refuse_items(plan, exam)
     run = describe(
         stream,

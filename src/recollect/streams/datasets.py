@@ -158,7 +158,9 @@ def make_stream(
         near = nearest(name, stream_names(), cutoff=0.6)
         hint = "there are" if near is None else f"did you mean {near!r}? There are"
         raise UsageError(
-            f"There is no stream {name!r}; {hint} {', '.join(stream_names())}, .npz files and folders of images."
+            f"There is no stream {name!r}; {hint} {', '.join(stream_names())}. Data of your own are named by their"
+            " path: a table (.csv), arrays (.npz with X, y and concept, or x_train, y_train, x_test and y_test),"
+            " pyCLAD's concepts (.npy) or a folder of images."
         )
     spec = Spec.of({**_defaults(named, options), **options})
     dataset = load_dataset(named.dataset, data=data, size=size, partial=partial)

@@ -192,7 +192,7 @@ def test_a_detector_that_can_be_updated_is(detector):
         ("naive", {"contamination": 0.7}, "above 0 and up to 0.5"),
         ("naive", {"contamination": 0.0}, "above 0 and up to 0.5"),
         ("replay", {"memory": 0}, "at least 1"),
-        ("replay", {"keep": "all"}, "one of reservoir, balanced"),
+        ("replay", {"keep": "all"}, "is reservoir or balanced"),
         ("ewc_detector", {"detector": "IForest"}, "IForest has none. Take the detector autoencoder or vae"),
         ("lwf_detector", {"detector": Distance()}, "Distance has none"),
         ("experts", {"unknown": "zero"}, "one of nan, constant, newest"),

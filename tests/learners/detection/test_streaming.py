@@ -282,3 +282,26 @@ def test_an_experiment_file_may_switch_checkpoints_off(tmp_path: Path) -> None:
     assert read(text).checkpoints is False
     assert read(text.replace("off", "on")).checkpoints is True
     assert Plan(online=9).fading is None
+
+
+def test_a_detector_of_another_shape_and_a_target_of_alarms_are_told() -> None:
+    from recollect.protocol import iter_protocol
+
+    class Wide(Mean):
+        def decision_function(self, x: Any) -> Any:
+            return x
+
+    stream = make_stream()
+    with pytest.raises(UsageError, match=r"Wide gives one score per row; of 20 rows it gave values of the shape"):
+        list(iter_protocol(learner("naive", {"detector": Wide}, stream), stream, seed=0))
+
+    class Silent:
+        def learn(self, batch: Any) -> None: ...
+
+        def score(self, x: Any, task: Any = None) -> Any:
+            return np.zeros(len(x))
+
+        def end_task(self) -> None: ...
+
+    with pytest.raises(UsageError, match="The target f1 is of alarms, and the learner Silent sets no threshold"):
+        next(iter_protocol(Silent(), stream, seed=0, target="f1"))  # type: ignore[arg-type]

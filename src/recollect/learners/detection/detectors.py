@@ -144,7 +144,13 @@ class Model:
                 scores = self._model.decision_function(x)
             else:
                 scores = -getattr(self._model, "score_samples", self._model.decision_function)(x)
-        return np.asarray(scores, np.float64).reshape(len(x))
+        made = np.asarray(scores, np.float64)
+        if made.shape not in ((len(x),), (len(x), 1)):
+            raise UsageError(
+                f"The detector {self._name} gives one score per row; of {len(x)} rows it gave values of the shape"
+                f" {made.shape}."
+            )
+        return made.reshape(len(x))
 
     def state(self) -> State:
         """The model's attributes if it is updated, else nothing."""
