@@ -45,7 +45,10 @@ learners:
   - mir: {memory: 100}
 seeds: 5
 tune:
-  over: {er: {lr: [0.03, 0.1, 0.3], iterations: [1, 3]}, surprised: {lr: [0.03, 0.1, 0.3], iterations: [1, 3]}}
+  over:                             # all that are compared, alike
+    er: {lr: [0.03, 0.1, 0.3], iterations: [1, 3]}
+    surprised: {lr: [0.03, 0.1, 0.3], iterations: [1, 3]}
+    mir: {lr: [0.03, 0.1, 0.3], iterations: [1, 3]}
   validation: 0.2
   keep: 0.5
 YAML

@@ -53,7 +53,7 @@ def test_the_weeks_files_are_what_the_commands_take(tmp_path: Path, monkeypatch:
     monkeypatch.delitem(sys.modules, "mine", raising=False)
     experiment, search = read_search(tmp_path / "week.yaml")
     assert [entry.label for entry in experiment.learners] == ["finetune", "er", "surprised", "mir"]
-    assert len(settings(experiment, search)) == 14
+    assert len(settings(experiment, search)) == 21
     if (bash := shutil.which("bash")) is not None:
         subprocess.run([bash, "-n", script], check=True)
 
