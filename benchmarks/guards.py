@@ -296,8 +296,8 @@ GUARDS = (
         "tests/experiments/test_ray.py::test_more_workers_than_cpus_wait_say_so_and_finish",
     ),
     Guard(
-        "A checkpoint runs code that is in it",
-        "tests/learners/test_frozen.py::test_nothing_of_a_checkpoint_is_run",
+        "A pickle or checkpoint asks for a function and gets it",
+        "tests/runs/test_safe_pickle.py::test_a_pickle_that_runs_code_is_refused_and_does_not_run",
         "runs/pickle_values.py",
         '    raise RefusedName(f"{short(module)}.{short(name)}")',
         "    return Name(name)",
