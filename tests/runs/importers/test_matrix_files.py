@@ -209,8 +209,8 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path):
 
 def test_too_many_scores(tmp_path):
     path = tmp_path / "a.npy"
-    np.save(path, np.zeros((2300, 2300), dtype=np.int8))
-    with pytest.raises(UsageError, match="5,000,000 scores"):
+    np.save(path, np.zeros((4500, 4500), dtype=np.int8))
+    with pytest.raises(UsageError, match="20,000,000 scores"):
         npy.read(path)
 
 

@@ -17,7 +17,7 @@ from recollect.runs.run import ACCURACY, Plan, Row, Run, Source, Task
 from recollect.runs.timeline import ends_among
 
 MAX_TASKS = 10_000
-MAX_CELLS = 5_000_000
+MAX_CELLS = 20_000_000
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 
