@@ -268,8 +268,10 @@ def test_without_a_threshold_there_is_no_f1() -> None:
     class Plain(Distance):
         flagged = None  # type: ignore[assignment]
 
-    rows = list(iter_protocol(Plain(), stream(), seed=0, target="f1"))
+    rows = list(iter_protocol(Plain(), stream(), seed=0))
     assert rows[-1].reasons["f1"]["c0"] == "the learner sets no threshold"
+    with pytest.raises(UsageError, match="The target f1 is of alarms"):
+        next(iter_protocol(Plain(), stream(), seed=0, target="f1"))
 
 
 @pytest.mark.parametrize("scenario", ["concept-incremental", "concept-agnostic"])
