@@ -169,3 +169,15 @@ def test_every_start_is_in_the_record_and_other_versions_are_a_note(tmp_path):
         ("2.0", "d"),
     ]
     assert run.notes == ("after 1 rows it went on under other versions: numpy 2.0, before 1.0", "own")
+
+
+def test_an_option_that_came_later_is_the_same_as_not_given_only_with_its_default() -> None:
+    before, with_it = Identity("er", {"memory": 9}), Identity("er", {"memory": 9, "head": "linear"})
+    asked = Identity("er", {"memory": 9}, later={"head": "linear"})
+    other = Identity("er", {"memory": 9, "head": "cosine"}, later={"head": "linear"})
+    assert list(before.differences(asked)) == []
+    assert list(with_it.differences(asked)) == []
+    assert list(before.differences(other)) == ["the option head is 'cosine' and was not given then"]
+    assert list(with_it.differences(other)) == ["the option head was 'linear' and is 'cosine' now"]
+    assert asked.to_json() == before.to_json()
+    assert asked.shared == before.shared

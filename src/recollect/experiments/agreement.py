@@ -15,7 +15,7 @@ from recollect.errors import UsageError
 from recollect.experiments.grid import Job, Streams
 from recollect.paths import import_path
 from recollect.protocol import describe
-from recollect.protocol.identifying import identity, option_values
+from recollect.protocol.identifying import identity, later_defaults, option_values
 from recollect.runs.files import make_folder, sync_folder, writing
 from recollect.runs.identity import Identity, another, differences, plain, refuse_another
 from recollect.runs.lock import Lock
@@ -46,8 +46,9 @@ def identity_of(job: Job, stream: Stream) -> Identity:
 
     card = LEARNERS.get(job.learner)
     if card is not None:
-        chosen = option_values(options.read(card.options, job.learner, job.learner_options))
-        return identity(card.maker, chosen, [], stream, job.target)
+        chosen = options.read(card.options, job.learner, job.learner_options)
+        made = identity(card.maker, option_values(chosen), [], stream, job.target)
+        return replace(made, later=later_defaults(chosen))
     maker = import_path(job.learner, "learner")
     return identity(job.learner, {**own_defaults(maker), **job.learner_options}, [maker], stream, job.target)
 

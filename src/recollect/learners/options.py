@@ -120,7 +120,9 @@ class Train(Network):
     clip: float | None = option(
         None, "largest norm of the gradient; longer ones are shortened to it", kind="float", low=0
     )
-    label_smoothing: float = option(0.0, "share of the target that is spread over all classes", low=0, high=1)
+    label_smoothing: float = option(
+        0.0, "share of the target that is spread over all classes", low=0, high=1, later=True
+    )
     momentum: float = option(0.0, "momentum of sgd", whose=SURVEY, low=0)
     weight_decay: float = option(0.0, "weight decay", whose=SURVEY, low=0)
     iterations: int = option(1, "gradient steps for each stream batch", whose=SURVEY, low=1)

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.learners.abilities import Configured
@@ -32,7 +32,8 @@ def identity_of(learner: Learner, stream: Stream, target: Target | str | None = 
     options = options_of(learner)
     chosen = parameters(inner) if options is None else options
     kind = type(inner)
-    return identity(f"{kind.__module__}:{kind.__qualname__}", chosen, [inner], stream, target)
+    made = identity(f"{kind.__module__}:{kind.__qualname__}", chosen, [inner], stream, target)
+    return replace(made, later=later_defaults(learner.options)) if isinstance(learner, Configured) and options else made
 
 
 def identity(
@@ -83,6 +84,11 @@ def option_values(options: Any) -> dict[str, Any]:
     values = {one.name: getattr(options, one.name) for one in fields(options)}
     unused = {one.name for one in fields(options) if one.metadata.get("later") and values[one.name] == one.default}
     return {name: value for name, value in values.items() if name not in unused}
+
+
+def later_defaults(options: Any) -> dict[str, Any]:
+    """The defaults of the options that came after records were written."""
+    return {one.name: plain(one.default) for one in fields(options) if one.metadata.get("later")}
 
 
 def _code_in(value: Any) -> Iterator[Any]:

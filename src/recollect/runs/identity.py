@@ -34,7 +34,8 @@ class Identity:
     file that is neither ours nor a library's. `training` is the hash of the training samples that are used, `feeding`
     how they come (batch, passes, ...), `target` what answers are scored by. `order` (which samples in which task) and
     `start` (the weights of a network that was given with some) belong to the seed: runs that differ in them alone are
-    seeds of one learner.
+    seeds of one learner. `later` has the defaults of options that came after records were written: with its default
+    such an option is the same as not given. It is known of a run that is asked for, not of a record.
     """
 
     learner: str
@@ -45,6 +46,7 @@ class Identity:
     target: str = ""
     order: str = ""
     start: str = ""
+    later: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def shared(self) -> str:
@@ -60,11 +62,11 @@ class Identity:
 
     def as_seed(self) -> Identity:
         """The identity without what belongs to the seed."""
-        return replace(self, order="", start="")
+        return replace(self, order="", start="", later={})
 
     def to_json(self) -> dict[str, Any]:
         """As the record keeps it."""
-        return {key: value for key, value in asdict(self).items() if value not in ("", {})}
+        return {key: value for key, value in asdict(self).items() if value not in ("", {}) and key != "later"}
 
     @classmethod
     def from_json(cls, data: Any) -> Identity:
@@ -82,7 +84,8 @@ class Identity:
         if self.learner != other.learner:
             yield f"the learner was {self.learner} and is {other.learner} now"
         else:
-            yield from differences(self.options, other.options, "the option ")
+            later = {**self.later, **other.later}
+            yield from differences(_used(self.options, later), _used(other.options, later), "the option ")
         for name in sorted({*self.code, *other.code}):
             then, now = self.code.get(name), other.code.get(name)
             if then != now and UNKNOWN not in (then, now):
@@ -96,6 +99,10 @@ class Identity:
             yield "the training samples come in other tasks or in another order"
         if self.start != other.start:
             yield "the network that was given has other weights"
+
+
+def _used(options: Mapping[str, Any], later: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in options.items() if name not in later or value != later[name]}
 
 
 def differences(there: Any, wanted: Any, where: str = "") -> Iterator[str]:
@@ -159,10 +166,10 @@ def _in_the_record(there: Run, wanted: Run) -> Iterator[str]:
     ):
         if one != other:
             yield f"the {what} was {one!r} and is {other!r} now"
-    then, now = plain(there.learner_config), plain(wanted.learner_config)
-    if there.identity is None:  # it did not say all defaults of a learner that is not ours
-        now = {key: value for key, value in now.items() if key in then}
-    yield from differences(then, now, "the option ")
+    if there.identity is None or wanted.identity is None:  # else the identities are compared, which know every option
+        then, now = plain(there.learner_config), plain(wanted.learner_config)
+        # A record without an identity did not say all defaults of a learner that is not ours.
+        yield from differences(then, {key: value for key, value in now.items() if key in then}, "the option ")
     yield from differences(plain(asdict(there.plan)), plain(asdict(wanted.plan)), "the plan's ")
 
 
