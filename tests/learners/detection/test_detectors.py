@@ -185,7 +185,7 @@ def test_a_detector_that_can_be_updated_is(detector):
         ("naive", {"detector": {"LOF": 3}}, "are written {name: value"),
         ("naive", {"detector": 3}, "A detector is a name"),
         ("naive", {"detector": "no.such:Model"}, "Cannot import the detector 'no.such:Model'"),
-        ("naive", {"detector": "collections:OrderedDict"}, "lacks one of them"),
+        ("naive", {"detector": "collections:OrderedDict"}, "has none of these pairs"),
         ("naive", {"detector": {"IForest": {"contamination": 0.9}}}, "cannot be made with"),
         ("naive", {"detector": {"autoencoder": {"epoch": 3}}}, "The detector 'autoencoder' has no option 'epoch'"),
         ("naive", {"detector": {"vae": {"hidden": [0]}}}, "of the detector 'vae' is a list of layer widths"),
