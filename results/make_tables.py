@@ -58,7 +58,7 @@ they are AA and AF by construction."""
 _SPLIT = ("AF", "within", "older", "newer")
 TABLES_IN_DOCS = (
     ("split", "cifar100", _SPLIT),
-    ("split", "tiny-imagenet-partial", _SPLIT),
+    ("split", "tiny-imagenet", _SPLIT),
     ("ablation", "cifar100-ablation", ("AA", *_SPLIT)),
 )
 RUN = "`recollect run examples/{}.yaml --data DIR -o results`"
