@@ -34,6 +34,8 @@ from recollect.stats.estimate import has_far_seed
 SHOWN_FIRST = 12
 # So many learners of one run each have their intervals over test items drawn.
 MOST_OVER_ITEMS = 12
+# And so many cells together: each is drawn thousands of times. `score --interval items` has no such limit.
+MOST_CELLS_OVER_ITEMS = 12_000
 # Cells of differences between learners that a page carries with their intervals.
 CELLS_OF_DIFFERENCES = 300_000
 
@@ -72,7 +74,9 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
     words, problem = words_for(groups[0]), problem_of(first.problem)
     missing = unscored(groups)
     measured = measure(groups, labels, words, missing)
-    if len(measured) <= MOST_OVER_ITEMS:
+    cells = sum(group.runs[0].matrix.R.size for group in groups)
+    by_items = len(measured) <= MOST_OVER_ITEMS and cells <= MOST_CELLS_OVER_ITEMS
+    if by_items:
         measured = [_over_items(one, problem.focus) for one in measured]
     learners = tuple(one.learner for one in measured)
     numbers = [learner.numbers for learner in learners]
@@ -115,7 +119,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
         masked=tuple(one.learner.label for one in measured if _is_masked(one.group.matrix)),
-        **(_items(measured, problem.focus) if len(measured) <= MOST_OVER_ITEMS else {}),
+        **(_items(measured, problem.focus) if by_items else {}),
         watched=watched(groups, labels),
         costs=row_costs(groups, labels),
     )
