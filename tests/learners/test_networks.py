@@ -9,8 +9,8 @@ from torch import nn
 
 from recollect.errors import UsageError
 from recollect.learners import Setting, make_learner, wrap_module
+from recollect.learners.augment import random_crop, random_flip
 from recollect.learners.inference import fold
-from recollect.learners.inputs import random_crop, random_flip
 from recollect.learners.networks import MLP, ResNet18, build
 from recollect.learners.options import Network, Train
 

@@ -264,7 +264,7 @@ def test_features_are_standardized_by_the_first_task_alone():
         ({"tasks": 5, "class_order": [0, 1]}, "names each of the 10 classes"),
         ({"tasks": 5, "class_order": [*range(9), 11]}, "11 is not one of them"),
         ({"tasks": 5, "class_order": [*range(9), 8]}, "got 9 of them"),
-        ({"tasks": 5, "class_order": "random"}, "'natural' or a list"),
+        ({"tasks": 5, "class_order": "random"}, "'natural', or a file with one class per line"),
         ({"tasks": 5, "class_order": 3}, "'natural' or a list"),
         ({"tasks": 5, "class_order": [[0], [1]]}, "'natural' or a list"),
         ({"tasks": 5, "boundaries": "no"}, "boundaries is true or false"),

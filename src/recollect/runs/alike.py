@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import UsageError
 from recollect.matrix import ScoreMatrix
-from recollect.runs.assemble import PROBE
+from recollect.runs.assemble import PROBE, added_classes
 
 if TYPE_CHECKING:
     from recollect.runs.run import Row, Run
@@ -78,6 +78,9 @@ def _made(runs: Sequence[Run]) -> ScoreMatrix:
     if np.isnan(sizes).any():
         raise ValueError("sizes are to be found row by row")
     subsample = first.plan.subsample
+    classes, counts = added_classes(first)
+    others = [added_classes(run) for run in runs[1:] if run.tasks is not first.tasks or run.scenario != first.scenario]
+    same_classes, same_counts = (all(other[k] == (classes, counts)[k] for other in others) for k in (0, 1))
     scores, correct, n = _cells(runs, start, sizes, subsample is None)
     exact = n is not None and bool(((n == sizes[:, None]) | np.isnan(n)).all())
     base = _cells(runs, None, sizes, subsample is None)[0][:, 0] if start else None
@@ -94,9 +97,9 @@ def _made(runs: Sequence[Run]) -> ScoreMatrix:
         masked=None if masked is None else masked / _numbers(n, sizes),
         probe=_values(runs, start, lambda row: _probes(row, first.T)),
         correct=correct if exact else None,
-        n_classes=_shared(runs, "n_classes"),
+        n_classes=classes if same_classes else None,
         n_samples=sizes[0] if same else sizes,
-        class_counts=_shared(runs, "class_counts"),
+        class_counts=counts if same_counts else None,
         learned_at=range(first.T),
         planned=[True] * first.T,
         inside=[False] * first.T,

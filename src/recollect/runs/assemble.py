@@ -57,7 +57,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
     samples = None if np.isnan(sizes).any() else sizes
     # Counts go along only where one n per task explains them all.
     exact = samples is not None and not np.isnan(correct).all() and bool(((n == samples) | np.isnan(n)).all())
-    new_classes, class_counts = _new_classes(run)
+    new_classes, class_counts = added_classes(run)
     return ScoreMatrix(
         scores,
         b=untrained,
@@ -83,7 +83,7 @@ def _build_unchecked(run: Run, masked: bool) -> ScoreMatrix:
     )
 
 
-def _new_classes(run: Run) -> tuple[list[int] | None, list[Any] | None]:
+def added_classes(run: Run) -> tuple[list[int] | None, list[Any] | None]:
     """How many classes each task adds to those that are asked among, and its test samples by class.
 
     A learner that is told the task is asked among the task's own classes for ever: where all tasks have as many, that

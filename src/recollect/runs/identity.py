@@ -166,10 +166,11 @@ def _in_the_record(there: Run, wanted: Run) -> Iterator[str]:
     ):
         if one != other:
             yield f"the {what} was {one!r} and is {other!r} now"
-    if there.identity is None or wanted.identity is None:  # else the identities are compared, which know every option
-        then, now = plain(there.learner_config), plain(wanted.learner_config)
-        # A record without an identity did not say all defaults of a learner that is not ours.
-        yield from differences(then, {key: value for key, value in now.items() if key in then}, "the option ")
+    later = {} if wanted.identity is None else wanted.identity.later
+    then, now = (_used(plain(run.learner_config), later) for run in (there, wanted))
+    if there.identity is None:  # it did not say all defaults of a learner that is not ours
+        now = {key: value for key, value in now.items() if key in then}
+    yield from differences(then, now, "the option ")
     yield from differences(plain(asdict(there.plan)), plain(asdict(wanted.plan)), "the plan's ")
 
 

@@ -62,7 +62,7 @@ def test_an_infinite_cell_is_refused():
         array_matrix(np.array([[1.0, np.inf]]))
 
 
-@pytest.mark.parametrize(("rows", "tasks"), [(0, 1), (1, 0), (1, MAX_TASKS + 1), (10**6, 10)])
+@pytest.mark.parametrize(("rows", "tasks"), [(0, 1), (1, 0), (1, MAX_TASKS + 1), (10**7, 10)])
 def test_sizes_that_no_measurement_has(tmp_path, rows, tasks):
     with pytest.raises(UsageError):
         check_size(tmp_path, "x", rows, tasks)

@@ -144,7 +144,10 @@ def test_they_are_not_classification_sets(folder):
 
 def test_verify(folder, shrink):
     told = {name: verify(CATALOGUE[name], folder) for name in CATALOGUE if CATALOGUE[name].problem == "detection"}
-    assert all(verdict.good for verdict in told.values())
+    assert {name for name, verdict in told.items() if not verdict.good} == {
+        "cic-ids2017",
+        "cic-ids2018",
+    }  # not in the folder
     assert told["nsl-kdd"].message == "80 + 40 rows"
     assert told["unsw-nb15"].message == "60 rows"
     assert told["skab"].message == "2,000 rows"
