@@ -172,7 +172,7 @@ def concept_options() -> list[str]:
     """The names of all options of anomaly detection streams.
 
     >>> concept_options()[:3]
-    ['scenario', 'batch', 'order']
+    ['scenario', 'batch', 'cut']
     """
     return [field.name for spec in (ConceptSpec, SourceSpec) for field in fields(spec)]
 
