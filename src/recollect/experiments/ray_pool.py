@@ -159,7 +159,7 @@ class _RayTeam(Team[_RayWorker]):
     def ready(self, busy: Sequence[_RayWorker]) -> Iterable[_RayWorker]:
         awaited = {worker.awaited(): worker for worker in busy}
         while True:
-            ready, _ = self.ray.wait(list(awaited), num_returns=1, timeout=_LOOK)
+            ready, _ = self.ray.wait(list(awaited), num_returns=1, timeout=min(_LOOK, _QUIET))
             size = self.size
             if self.asked is None:  # machines come and go
                 self.size = max(1, _room(self.ray, self.gpus))
