@@ -18,7 +18,8 @@ import pytest
 from recollect.errors import RecollectError, UsageError
 from recollect.experiments import Experiment, parse, run_experiment
 from recollect.experiments.running import checked, run_in_process
-from recollect.runs import load, remote
+from recollect.runs import Recorder, load, remote
+from recollect.runs.files import write_atomic
 from recollect.runs.lock import Held
 
 pytestmark = pytest.mark.skipif(find_spec("fsspec") is None, reason="needs fsspec")
@@ -233,3 +234,12 @@ def test_a_matrix_file_is_read_from_its_address() -> None:
     remote.Storage("memory://files").write("m.csv", b"0.9,0.1\n0.5,0.8\n")
     (run,) = load("memory://files/m.csv")
     assert run.matrix.R.tolist() == [[0.9, 0.1], [0.5, 0.8]]
+
+
+def test_an_address_never_becomes_a_folder_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="only `recollect run -o` writes there"):
+        Recorder("s3://bucket/er-0", learner="er", stream="mine", tasks=2, seed=0)
+    with pytest.raises(UsageError, match="only `recollect run -o` writes there"):
+        write_atomic(Path("s3://bucket/report.html"), b"")
+    assert not list(tmp_path.iterdir())

@@ -177,7 +177,7 @@ def test_an_option_that_came_later_is_the_same_as_not_given_only_with_its_defaul
     other = Identity("er", {"memory": 9, "head": "cosine"}, later={"head": "linear"})
     assert list(before.differences(asked)) == []
     assert list(with_it.differences(asked)) == []
-    for there in (before, with_it):
-        assert list(there.differences(other)) == ["the option head is 'cosine' and was not given then"]
+    assert list(before.differences(other)) == ["the option head is 'cosine' and was not given then"]
+    assert list(with_it.differences(other)) == ["the option head was 'linear' and is 'cosine' now"]
     assert asked.to_json() == before.to_json()
     assert asked.shared == before.shared

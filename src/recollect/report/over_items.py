@@ -13,6 +13,7 @@ from recollect.matrix import Array
 from recollect.problems import problem_of
 from recollect.report.item_flows import items_of
 from recollect.runs import Group, Row, Run
+from recollect.runs.fingerprint import is_partial
 from recollect.runs.item_answers import ABSENT, ItemTable, Right
 from recollect.runs.shares import is_share
 from recollect.stats import (
@@ -175,10 +176,7 @@ def _difference(first: Run, second: Run, id: str) -> tuple[ItemDifference, tuple
         noises = noise_of_run(first), noise_of_run(second)
         shared = _shared_items(first, second)
         if shared:
-            noises = (
-                _noise(first, [_placed(t, shared) for t in first.matrix.cache["items"]]),
-                _noise(second, [_placed(t, shared) for t in second.matrix.cache["items"]]),
-            )
+            noises = _noise_on(first, shared), _noise_on(second, shared)
         names = [task.name for task in second.tasks]
         same = [(j, names.index(task.name)) for j, task in enumerate(first.tasks) if task.name in shared]
         made = difference_over_items((first.matrix, noises[0]), (second.matrix, noises[1]), id, same_items=same)
@@ -196,7 +194,7 @@ def _noise_on(run: Run, shared: dict[str, dict[str, int]]) -> Noise:
 def _shared_items(first: Run, second: Run) -> dict[str, dict[str, int]]:
     """The items that both runs have answered, by task: where each stands. Places without names mean one test set."""
     tables = [{t.task: t for t in run.matrix.cache["items"] if t is not None} for run in (first, second)]
-    same_data = first.fingerprint == second.fingerprint and not first.fingerprint.startswith("partial-")
+    same_data = first.fingerprint == second.fingerprint and not is_partial(first.fingerprint)
     shared: dict[str, dict[str, int]] = {}
     for task in tables[0].keys() & tables[1].keys():
         a, b = tables[0][task], tables[1][task]

@@ -21,6 +21,10 @@ _SHORTEST = 40
 _SPECIAL = {stat.S_ISLNK: "a link", stat.S_ISDIR: "a folder", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket"}
 
 
+# A drive's letter is no protocol; pathlib makes one slash of two.
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,3}(?!/)")
+
+
 @contextlib.contextmanager
 def writing(path: Path | str) -> Iterator[None]:
     """Turn what the operating system says about a write into one paragraph for the user."""
@@ -40,6 +44,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     Every file that Recollect writes is written so. A link, a pipe, a device or a folder in its place is refused: it is
     neither written through nor replaced.
     """
+    refuse_address(path)
     refuse_special(path)
     with writing(path):
         temporary = path.parent / f".{path.name[:_SHORTEST]}.{os.urandom(4).hex()}.tmp"
@@ -56,6 +61,15 @@ def write_atomic(path: Path, data: bytes) -> None:
                 os.unlink(temporary)
             raise
         sync_folder(path.parent)
+
+
+def refuse_address(path: Path) -> None:
+    """Raise UsageError for an address of object storage, which would become a folder named "s3:" on this machine."""
+    if ADDRESS.match(str(path)) and not os.path.exists(path.parts[0]):
+        raise UsageError(
+            f"{path} is an address on object storage, and only `recollect run -o` writes there. Give a path on this"
+            " machine."
+        )
 
 
 def refuse_special(path: Path) -> None:
@@ -128,6 +142,7 @@ def folder_name(*parts: object) -> str:
 
 def make_folder(folder: Path) -> None:
     """Make a folder and its parents; a file in the way is the user's mistake."""
+    refuse_address(folder)
     try:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)

@@ -85,7 +85,7 @@ class Identity:
             yield f"the learner was {self.learner} and is {other.learner} now"
         else:
             later = {**self.later, **other.later}
-            yield from differences(_used(self.options, later), _used(other.options, later), "the option ")
+            yield from differences(*_used(self.options, other.options, later), "the option ")
         for name in sorted({*self.code, *other.code}):
             then, now = self.code.get(name), other.code.get(name)
             if then != now and UNKNOWN not in (then, now):
@@ -101,8 +101,12 @@ class Identity:
             yield "the network that was given has other weights"
 
 
-def _used(options: Mapping[str, Any], later: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in options.items() if name not in later or value != later[name]}
+def _used(there: Any, wanted: Any, later: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both without the options that came later, that one of them alone has, and that have their defaults."""
+    alone = {name for name in there.keys() ^ wanted.keys() if name in later}
+    unused = {name for name in alone if {**there, **wanted}[name] == later[name]}
+    one, other = ({name: value for name, value in of.items() if name not in unused} for of in (there, wanted))
+    return one, other
 
 
 def differences(there: Any, wanted: Any, where: str = "") -> Iterator[str]:
@@ -167,7 +171,7 @@ def _in_the_record(there: Run, wanted: Run) -> Iterator[str]:
         if one != other:
             yield f"the {what} was {one!r} and is {other!r} now"
     later = {} if wanted.identity is None else wanted.identity.later
-    then, now = (_used(plain(run.learner_config), later) for run in (there, wanted))
+    then, now = _used(plain(there.learner_config), plain(wanted.learner_config), later)
     if there.identity is None:  # it did not say all defaults of a learner that is not ours
         now = {key: value for key, value in now.items() if key in then}
     yield from differences(then, now, "the option ")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import UsageError
-
 if TYPE_CHECKING:
     from recollect.runs.run import Row
 
@@ -49,12 +47,6 @@ class ItemTable:
     right: Right
     show: Callable[[int, int], ItemAnswer] | None = None
     named: bool = True
-
-    def row_of(self, version: str) -> int:
-        """The row of a version by its name."""
-        if version not in self.versions:
-            raise UsageError(f"There are no items of {version!r}; there are those of {', '.join(self.versions)}.")
-        return self.versions.index(version)
 
     def flow(self, before: int, after: int) -> Flow:
         """How the items moved between two rows, over those that both evaluated."""

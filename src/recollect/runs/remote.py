@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from recollect.errors import MissingExtra, RecollectError, UsageError
-from recollect.runs.files import make_folder, write_atomic
+from recollect.runs.files import ADDRESS, make_folder, write_atomic
 from recollect.runs.lock import Held
 from recollect.runs.reading import HEADER, ROWS, read_regular
 
@@ -38,8 +38,6 @@ _LINE = re.compile(r"\d{6,}\.json")
 _LEASE = 120.0
 _RENEW = 30.0
 _SETTLE = 1.0
-# A drive's letter is no protocol; pathlib makes one slash of two.
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,3}(?!/)")
 
 
 def address_of(path: str | os.PathLike[str]) -> str | None:
@@ -49,7 +47,7 @@ def address_of(path: str | os.PathLike[str]) -> str | None:
     ('s3://bucket/runs', 's3://bucket/runs', None)
     """
     text = os.fspath(path).rstrip("/")
-    found = _ADDRESS.match(text)
+    found = ADDRESS.match(text)
     if found is None or os.path.exists(text):
         return None
     rest = text[found.end() :]
@@ -140,12 +138,6 @@ class Storage:
                     to.write(name, self.read(name) or b"")
             for name in names:
                 self.remove(name)
-
-    def at(self, name: str) -> Storage:
-        """A folder below this one."""
-        below = object.__new__(Storage)
-        below.address, below.system, below.root = f"{self.address}/{name}", self.system, f"{self.root}/{name}"
-        return below
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
