@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 
-def small_network(classes: int = 200) -> nn.Module:
+def small_network(classes: int = 200, width: int = 32) -> nn.Module:
     """Three convolutions with batch norm, for 32 x 32 colour images; by default the 200 classes of Tiny ImageNet.
 
     >>> sum(p.numel() for p in small_network().parameters())
@@ -13,7 +13,7 @@ def small_network(classes: int = 200) -> nn.Module:
     """
     layers: list[nn.Module] = []
     inputs = 3
-    for outputs in (32, 64, 128):
+    for outputs in (width, 2 * width, 4 * width):
         layers += [
             nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
             nn.BatchNorm2d(outputs),
@@ -27,3 +27,8 @@ def small_network(classes: int = 200) -> nn.Module:
 def small_network_100() -> nn.Module:
     """The same for the 100 classes of CIFAR-100."""
     return small_network(100)
+
+
+def wide_network_100() -> nn.Module:
+    """Twice as many channels in every layer, for the 100 classes of CIFAR-100."""
+    return small_network(100, width=64)
