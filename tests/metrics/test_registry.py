@@ -7,6 +7,7 @@ import pytest
 import recollect as rc
 from recollect.errors import UsageError
 from recollect.metrics import registry
+from recollect.metrics.formula import readable
 from recollect.metrics.registry import ALIASES
 
 CATALOGUE = {
@@ -109,3 +110,18 @@ def test_a_function_refuses_what_a_matrix_does_not_take():
     with pytest.raises(UsageError, match="a ScoreMatrix carries its own n_classes"):
         rc.metrics.raa.michel2023(MATRIX, n_classes=[2, 2])
     assert rc.metrics.acc.average(MATRIX) == 0.75
+
+
+@pytest.mark.parametrize("id", registry.all_ids())
+def test_the_terminal_shows_no_latex(id):
+    shown = readable(registry.get(id).card.latex)
+    assert "\\" not in shown
+    assert shown.count("{") == shown.count("}")
+    assert "_\N{COMBINING MACRON}" not in shown
+    assert not shown.startswith("{")
+
+
+def test_marks_of_a_formula_have_their_text():
+    assert readable(r"\overline{R}_{B_jj}-1") == "R\N{COMBINING MACRON}_{B_jj} - 1"
+    assert readable(r"\arg\max_{j\le l}R_{lj}") == "arg max_{j≤l} R_{lj}"
+    assert readable(r"\frac{\mathrm{AA}_k}{n}") == "AA_k/n"

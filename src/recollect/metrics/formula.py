@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 
 _WORDS = {
-    r"\sum": "Σ",
-    r"\max": "max",
-    r"\min": "min",
-    r"\arg": "arg",
-    r"\le": "≤",
-    r"\left": "",
-    r"\right": "",
-    r"\quad": " ",
-    r"\in": "∈",
-    r"\mathcal": "",
-    r"\mathrm": "",
-}
+    "sum": "Σ",
+    "arg": "arg ",
+    "le": "≤",
+    "in": "∈",
+    "quad": " ",
+} | dict.fromkeys(("left", "right", "mathcal", "mathrm"), "")
 
 
 def readable(latex: str) -> str:
@@ -25,11 +19,9 @@ def readable(latex: str) -> str:
     >>> readable(r"\frac{1}{k}\sum_{j<k}\left(\max_{j\le l<k}R_{lj}-R_{kj}\right)")
     '1/k Σ_{j<k} (max_{j≤l<k} R_{lj} - R_{kj})'
     """
-    text = _fractions(latex)
-    for command in sorted(_WORDS, key=len, reverse=True):
-        text = re.sub(re.escape(command) + r"(?![a-zA-Z]) ?", _WORDS[command], text)
-    text = re.sub(r"\{([A-Za-z])\}", r"\1", text)
-    text = re.sub(r"\{([A-Za-z]{3,})\}", r"\1", text)
+    text = re.sub(r"\\overline\{(\w)\}", "\\1\N{COMBINING MACRON}", _fractions(latex))
+    text = re.sub(r"\\([a-zA-Z]+) ?", lambda found: _WORDS.get(found[1], found[1]), text)
+    text = re.sub(r"\{([A-Za-z]|[A-Za-z]{3,})\}|(?<![_^\w])\{(\w+)\}", r"\1\2", text)
     text = re.sub(r"((?:Σ|max|min)(?:_\{[^}]*\}|_.)?)", r"\1 ", text)
     text = re.sub(r"(?<=[\w)}])(Σ|max)", r" \1", text)
     text = re.sub(r"(?<=[\w)}|])-(?=[\w(|])(?![^{]*\})", " - ", text)
