@@ -1,20 +1,23 @@
-"""Kill a machine of a Ray cluster in the middle of an experiment, and compare with local workers.
+"""Kill machines and workers of a Ray cluster at random moments of experiments, and compare with local workers.
 
 Why: an experiment on a cluster must end with the records of local workers whatever becomes of a machine. Two network
 namespaces stand for two machines: a head with one CPU and a node with one CPU, joined by a bridge that this script
-makes; nothing outside of them is spoken to. All processes of the node are killed with -9 some time after the first row
-is on disk, and in half of the experiments a new node joins a little later. Each experiment must finish, with every
-rows.jsonl equal byte for byte to that of local workers.
+makes; nothing outside of them is spoken to. From the first row on disk until an experiment is over, every few seconds
+either all processes of the node are killed with -9 (a new node joins some seconds later) or one worker is, on either
+machine. Each experiment must finish, with every rows.jsonl equal byte for byte to that of local workers. A run whose
+own worker dies twice is reported as failed; the same command is then given again, as the message says, and counted.
 
-Needs root (network namespaces) and iproute2 (`ip`); says so otherwise. Each experiment is given a limited time.
+Needs root (network namespaces) and iproute2 (`ip`); says so otherwise. With --state FILE what is done is kept there and
+the same command goes on from it.
 
-Command: python benchmarks/ray_nodes.py --experiments 10
+Command: python benchmarks/ray_nodes.py --kills 100
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -24,13 +27,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results" / "ray_nodes.md"
 BRIDGE, NET = "rcbridge", "10.213.77"
 PORT = 6399
 LIMIT = 420.0
-OVER = "over before the kill"
 EXPERIMENT = """
 name: nodes
 streams: [{name: digits, tasks: 5}]
@@ -38,6 +41,7 @@ learners: [{er: {memory: 100, iterations: 20}}, {agem: {memory: 100, iterations:
 seeds: 2
 plan: {every: 300}
 """
+SAME = "finished, the same"
 
 
 def ip(*words: str) -> None:
@@ -117,115 +121,167 @@ def rows_in(out: Path) -> dict[str, bytes]:
     return {file.parent.name: file.read_bytes() for file in out.rglob("rows.jsonl")}
 
 
-def one(number: int, place: Path, local: dict[str, bytes], draw: random.Random) -> tuple[str, float, int, str]:
-    """One experiment with one node killed; outcome, seconds, rows on disk at the kill, what was said."""
-    names = tuple(f"rc{os.getpid() % 10000}{kind}{time.monotonic_ns() // 10**8 % 1000}" for kind in "hn")
+@dataclass
+class Outcome:
+    """How one experiment ended, and what was killed in it."""
+
+    state: str
+    seconds: float
+    nodes: int
+    workers: int
+    commands: int
+    resumed: int
+
+    @property
+    def kills(self) -> int:
+        return self.nodes + self.workers
+
+
+class Cluster:
+    """A head and a node; the node may be killed and joined again."""
+
+    def __init__(self, addresses: dict[str, str], temporary: Path) -> None:
+        self.addresses = addresses
+        self.head, self.node = addresses
+        ray_node(self.head, addresses[self.head], temporary)
+        self.join()
+
+    def join(self) -> None:
+        ray_node(self.node, self.addresses[self.node], Path(), self.addresses[self.head])
+
+    def workers(self) -> list[int]:
+        """The processes that run an actor of ours, on either machine."""
+        return [one for name in self.addresses for one in processes(name) if "Actor" in title(one)]
+
+    def driver(self, place: Path, out: Path, log: object) -> subprocess.Popen[str]:
+        code = [sys.executable, "-m", "recollect", "run", str(place / "e.yaml"), "-o", str(out)]
+        code += ["--ray", f"{self.addresses[self.head]}:{PORT}"]
+        return inside(self.head, *code, stdout=log, stderr=subprocess.STDOUT)
+
+
+def title(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def one(number: int, place: Path, local: dict[str, bytes], cluster: Cluster, draw: random.Random) -> Outcome:
+    """One experiment, with something killed every few seconds from its first row to its end."""
+    out, log = place / f"out{number}", (place / f"log{number}").open("w+")
+    made = Outcome("", 0.0, 0, 0, 1, 0)
+    began = time.monotonic()
+    running = cluster.driver(place, out, log)
+    pause = 0.0
+    returned = None
+    while time.monotonic() < began + LIMIT:
+        returned = running.poll()
+        if returned is not None:
+            if returned == 0 or made.commands > 5:
+                break
+            made.commands += 1
+            running = cluster.driver(place, out, log)
+        if not any(rows_in(out).values()):
+            time.sleep(0.2)
+            continue
+        pause = pause or time.monotonic() + draw.uniform(0, 4)
+        if time.monotonic() < pause:
+            time.sleep(0.1)
+            continue
+        there = cluster.workers()
+        if draw.random() < 0.5:
+            kill_all(cluster.node)
+            made.nodes += 1
+            time.sleep(draw.uniform(1, 5))
+            cluster.join()
+        elif there:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(draw.choice(there), signal.SIGKILL)
+                made.workers += 1
+        pause = time.monotonic() + draw.uniform(3, 15)
+    else:
+        os.killpg(running.pid, signal.SIGKILL)
+    made.seconds = round(time.monotonic() - began, 1)
+    log.seek(0)
+    said = log.read()
+    made.resumed = said.count("resuming ")
+    made.state = "NOT FINISHED" if returned is None else f"FAILED with {returned}" if returned else SAME
+    if made.state == SAME and rows_in(out) != local:
+        made.state = "WRONG"
+    if made.state != SAME:
+        print(said[-3000:])
+    shutil.rmtree(out, ignore_errors=True)
+    return made
+
+
+@contextlib.contextmanager
+def cluster_of_two() -> Iterator[Cluster]:
     temporary = Path(tempfile.mkdtemp(prefix="rcray", dir="/tmp"))
-    out = place / f"out{number}"
+    names = tuple(f"rc{os.getpid() % 10000}{kind}{time.monotonic_ns() // 10**8 % 1000}" for kind in "hn")
     try:
         with network(names) as addresses:
-            head, node = names
-            ray_node(head, addresses[head], temporary)
-            ray_node(node, addresses[node], temporary, addresses[head])
-            began = time.monotonic()
-            code = [sys.executable, "-m", "recollect", "run", str(place / "e.yaml"), "-o", str(out)]
-            code += ["--ray", f"{addresses[head]}:{PORT}"]
-            log = (place / f"log{number}").open("w+")
-            running = inside(head, *code, stdout=log, stderr=subprocess.STDOUT)
-            while running.poll() is None and not any(rows_in(out).values()):
-                if time.monotonic() > began + LIMIT:
-                    break
-                time.sleep(0.05)
-            time.sleep(draw.uniform(0, 5))
-            rows = sum(data.count(b"\n") for data in rows_in(out).values())
-            early = running.poll() is not None
-            kill_all(node)
-            if number % 2 == 1 and not early:
-                time.sleep(draw.uniform(2, 8))
-                ray_node(node, addresses[node], temporary, addresses[head])
-            try:
-                returned = running.wait(timeout=max(1.0, began + LIMIT - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                returned = None
-            seconds = time.monotonic() - began
-            for name in names:
-                kill_all(name)
-            log.seek(0)
-            said = log.read()
-        same = rows_in(out) == local
-        state = OVER if early else "finished, the same" if returned == 0 and same else "WRONG"
-        if returned is None:
-            state = "NOT FINISHED"
-        elif returned != 0:
-            state = f"FAILED with {returned}"
-        return state, seconds, rows, said
+            yield Cluster(addresses, temporary)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--experiments", type=int, default=10)
+    parser.add_argument("--kills", type=int, default=100, help="experiments are made until so much was killed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--state", type=Path, help="keep what is done in this file, and go on from it")
+    parser.add_argument("--each", type=int, default=5, help="experiments on one cluster before a new one is started")
     chosen = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("ip") is None:
         raise SystemExit("this needs root and iproute2: two network namespaces stand for two machines")
-    draw = random.Random(chosen.seed)
+    kept = chosen.state.read_text().splitlines() if chosen.state and chosen.state.exists() else []
+    table = [Outcome(**json.loads(line)) for line in kept]
     place = Path(tempfile.mkdtemp(prefix="rcnodes"))
     try:
         (place / "e.yaml").write_text(EXPERIMENT)
-        command = [
-            sys.executable,
-            "-m",
-            "recollect",
-            "run",
-            str(place / "e.yaml"),
-            "-o",
-            str(place / "local"),
-            "-w",
-            "1",
-        ]
-        subprocess.run(command, check=True, capture_output=True)
+        here = [sys.executable, "-m", "recollect", "run", str(place / "e.yaml"), "-o", str(place / "local"), "-w", "1"]
+        subprocess.run(here, check=True, capture_output=True)
         local = rows_in(place / "local")
-        table = []
-        while len(table) < chosen.experiments:
-            number = len(table)
-            state, seconds, rows, said = one(number, place, local, draw)
-            shutil.rmtree(place / f"out{number}", ignore_errors=True)
-            if state == OVER:
-                print("over before the kill; again", flush=True)
-                continue
-            resumed = said.count("resuming ")
-            table.append((state, seconds, rows, resumed))
-            print(number, state, f"{seconds:.0f} s, {rows} rows at the kill, {resumed} runs resumed", flush=True)
-            if state.isupper() or "FAILED" in state:
-                print(said[-3000:])
+        while sum(done.kills for done in table) < chosen.kills:
+            with cluster_of_two() as cluster:
+                for _ in range(chosen.each):
+                    made = one(len(table), place, local, cluster, random.Random(f"{chosen.seed} {len(table)}"))
+                    table.append(made)
+                    print(len(table), made, flush=True)
+                    if chosen.state:
+                        with chosen.state.open("a") as file:
+                            file.write(json.dumps(asdict(made)) + "\n")
+                    write(table, chosen)
+                    if made.state == "NOT FINISHED" or sum(done.kills for done in table) >= chosen.kills:
+                        break
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    write(table, chosen, sum(data.count(b"\n") for data in local.values()))
-    if any(state != "finished, the same" for state, *_ in table):
+    if any(made.state != SAME for made in table):
         raise SystemExit("an experiment did not end as with local workers")
 
 
-def write(table: list[tuple[str, float, int, int]], chosen: argparse.Namespace, total: int) -> None:
+def write(table: list[Outcome], chosen: argparse.Namespace) -> None:
     from recollect.runs.environment import versions
 
-    right = sum(state == "finished, the same" for state, *_ in table)
+    right = sum(made.state == SAME for made in table)
     used = ", ".join(f"{k} {v}" for k, v in versions(("recollect", "numpy", "torch", "ray")).items())
+    nodes, workers = sum(made.nodes for made in table), sum(made.workers for made in table)
     lines = [
-        f"# A machine of a Ray cluster killed with -9: {right} of {len(table)} experiments ended as with local workers",
+        f"# {nodes + workers} kills on a Ray cluster: {right} of {len(table)} experiments ended as with local workers",
         "",
-        f"`python benchmarks/ray_nodes.py --experiments {chosen.experiments} --seed {chosen.seed}` (as root); {used}.",
+        f"`python benchmarks/ray_nodes.py --kills {chosen.kills} --seed {chosen.seed}` (as root); {used}.",
         "",
         "Two network namespaces, a head and a node with one CPU each; three learners, two seeds, split digits, rows",
-        "every 300 samples. All processes of the node are killed; with odd numbers a new one joins 2 to 8 s later.",
-        "The same means: every rows.jsonl is equal byte for byte.",
+        f"every 300 samples. Killed with -9 at random moments: {nodes} times all processes of the node (a new one",
+        f"joins 1 to 5 s later), {workers} times one worker. The same means: every rows.jsonl is equal byte for byte.",
+        "A run whose own worker died twice is reported as failed; the command was then given again.",
         "",
-        "| experiment | outcome | seconds | rows on disk at the kill | runs resumed |",
-        "|---|---|---|---|---|",
+        "| experiment | outcome | seconds | nodes killed | workers killed | runs resumed | commands |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for number, (state, seconds, rows, resumed) in enumerate(table):
-        lines.append(f"| {number} | {state} | {seconds:.0f} | {rows} of {total} | {resumed} |")
+    for number, one in enumerate(table):
+        cells = (one.state, f"{one.seconds:.0f}", one.nodes, one.workers, one.resumed, one.commands)
+        lines.append(f"| {number} | " + " | ".join(map(str, cells)) + " |")
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -18,6 +18,7 @@ from recollect.streams.arrays import dataset_from_npz, stratified_test
 from recollect.streams.cache import Decoded, content_key, decoded
 from recollect.streams.catalogue import CATALOGUE, IDX_NAMES, published
 from recollect.streams.concepts.named import holds_concepts, is_concept_source, make_concept_stream, stream_from_file
+from recollect.streams.concepts.pyclad_folder import holds_pyclad_tables, stream_from_pyclad_folder
 from recollect.streams.data import Dataset
 from recollect.streams.given import stream_from_function
 from recollect.streams.graphs.names import GRAPHS, holds_graphs, is_graph_source
@@ -151,6 +152,9 @@ def make_stream(
 
             _refuse(name, size=size, grey=grey or None, crop=crop or None)
             return make_graph_stream(str(folder), None, {**options, **split})
+        if holds_pyclad_tables(folder):
+            _refuse(name, size=size, grey=grey or None, crop=crop or None)
+            return stream_from_pyclad_folder(folder, {**options, **split})
         images = dataset_from_images(folder, size=size, grey=grey, crop=crop, **split)
         return build_stream(images, Spec.of(options))
     _refuse(name, test_fraction=test_fraction, grey=grey or None, crop=crop or None)
@@ -160,7 +164,7 @@ def make_stream(
         raise UsageError(
             f"There is no stream {name!r}; {hint} {', '.join(stream_names())}. Data of your own are named by their"
             " path: a table (.csv), arrays (.npz with X, y and concept, or x_train, y_train, x_test and y_test),"
-            " pyCLAD's concepts (.npy) or a folder of images."
+            " pyCLAD's concepts (.npy, or the folder of its tables) or a folder of images."
         )
     spec = Spec.of({**_defaults(named, options), **options})
     dataset = load_dataset(named.dataset, data=data, size=size, partial=partial)

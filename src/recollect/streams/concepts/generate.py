@@ -58,7 +58,7 @@ def concepts_of_rows(rows: Rows, spec: SourceSpec, default: str = "clusters") ->
         for k in range(len(names))
     )
     x, notes = rows.x, (*rows.notes, *said)
-    unused = int(np.count_nonzero((rows.y == 1) & ~test & (where >= 0) & ~trained)) + int((~used & (rows.y == 1)).sum())
+    unused = int(np.count_nonzero((rows.y == 1) & ~test & ~trained))
     if unused:
         notes = (*notes, f"{unused:,} anomalies of the training part are neither trained on nor tested")
     if spec.unit_range:

@@ -136,9 +136,17 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
         series=series,
         columns=tuple(features),
     )
-    if spec.window is not None:
-        made = windowed(made, Windows(spec.window, spec.stride, spec.window_label), keep_mixed=spec.contaminated)
+    made = windows_of(made, spec)
     return _tested_too(made) if in_time and not spec.contaminated else made
+
+
+def windows_of(rows: Rows, spec: SourceSpec) -> Rows:
+    """The rows as windows, where they are asked for."""
+    if spec.window is None:
+        if (spec.stride, spec.window_label) != (SourceSpec().stride, SourceSpec().window_label):
+            raise UsageError("stride and window_label are about windows; say how many rows make one: window = 10.")
+        return rows
+    return windowed(rows, Windows(spec.window, spec.stride, spec.window_label), keep_mixed=spec.contaminated)
 
 
 def _concept_column(table: Any, spec: SourceSpec) -> str:
