@@ -30,6 +30,7 @@ class MissingCells(NotComputable):
 # Which extra brings a module that is imported where it is used.
 _EXTRAS = {
     "PIL": "data",
+    "codecarbon": "codecarbon",
     "jinja2": "report",
     "latex2mathml": "report",
     "markupsafe": "report",

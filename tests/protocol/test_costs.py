@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from recollect.errors import MissingExtra, UsageError
 from recollect.learners import Setting, make_learner
 from recollect.protocol import energy, iter_run, meter, run_protocol
+from recollect.report.columns import cost_columns
 from recollect.report.gather import gather
 from recollect.runs import group
 from recollect.runs.reading import read_run
@@ -62,3 +66,45 @@ def test_energy_is_counted_where_the_kernel_counts_it(tmp_path: Path, monkeypatc
     counted.end_lap()
     assert counted.totals["train_joules"] == counted.laps[0]["train_joules"] == 3.5
     assert read(tmp_path / "nowhere") == {}
+
+
+def test_codecarbon_estimates_energy_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tracker:
+        def __init__(self, **options: object) -> None:
+            assert options["output_methods"] == []
+            self.tasks = 0
+
+        def start_task(self) -> None:
+            self.tasks += 1
+
+        def stop_task(self) -> SimpleNamespace:
+            return SimpleNamespace(energy_consumed=self.tasks * 1e-6)
+
+    assert not meter.Meter()._estimated
+    monkeypatch.setitem(sys.modules, "codecarbon", SimpleNamespace(OfflineEmissionsTracker=Tracker))
+    monkeypatch.setenv(energy.VARIABLE, "codecarbon")
+    counted = meter.Meter()
+    for phase in ("train", "evaluate", "train"):
+        counted.start(phase)
+    counted.stop()
+    assert counted.totals["train_codecarbon_joules"] == pytest.approx(3.6 * (2 + 4))
+    assert counted.totals["evaluate_codecarbon_joules"] == pytest.approx(3.6 * 3)
+    columns = {one.title: one.ids for one in cost_columns(["train_joules", *counted.totals])}
+    assert columns["energy"] == ("train_joules",)
+    assert columns["energy (est.)"] == ("train_codecarbon_joules", "evaluate_codecarbon_joules")
+    monkeypatch.setitem(sys.modules, "codecarbon", None)
+    with pytest.raises(MissingExtra, match=r"recollect\[codecarbon\]"):
+        meter.Meter()
+    monkeypatch.setenv(energy.VARIABLE, "rapl")
+    with pytest.raises(UsageError, match="RECOLLECT_ENERGY is 'codecarbon', or not set; got 'rapl'"):
+        meter.Meter()
+
+
+def test_the_real_codecarbon(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("codecarbon")
+    monkeypatch.setenv(energy.VARIABLE, "codecarbon")
+    counted = meter.Meter()
+    counted.start("train")
+    sum(range(10**6))
+    counted.stop()
+    assert 0 < counted.totals["train_codecarbon_joules"] < 1000

@@ -35,6 +35,7 @@ class Meter:
         self.laps: list[dict[str, float]] = [dict(lap) for lap in laps]
         self._lap: dict[str, float] = {}
         self._energy = energy.counters()
+        self._estimated = energy.estimated()
         self._phase: str | None = None
         self._began = (0.0, 0.0)
         self._lent = [0.0, 0.0]
@@ -47,6 +48,8 @@ class Meter:
         self._began, self._lent = _of_process(), [0.0, 0.0]
         if self._energy:
             self._energy = energy.counters()
+        if self._estimated:
+            self._estimated.start()
 
     @contextmanager
     def aside(self, phase: str) -> Iterator[None]:
@@ -68,6 +71,8 @@ class Meter:
             self._add(f"{phase}_{kind}", now - began - lent)
         if self._energy:
             self._add(f"{phase}_joules", energy.joules(self._energy, energy.counters()))
+        if self._estimated:
+            self._add(f"{phase}_{energy.CODECARBON}_joules", self._estimated.stop())
         peak, highest = f"{phase}_peak_bytes", peak_bytes()
         for counted in (self.totals, self._lap):
             counted[peak] = max(counted.get(peak, 0), highest)

@@ -82,13 +82,15 @@ def cost_columns(keys: Sequence[str]) -> tuple[Column, ...]:
     """
     seconds = tuple(k for k in keys if k.startswith("timings."))
     sizes = tuple(k for k in keys if k.endswith("_bytes"))
-    energy = tuple(k for k in keys if k.endswith("_joules"))
+    estimated = tuple(k for k in keys if k.endswith("_codecarbon_joules"))
+    energy = tuple(k for k in keys if k.endswith("_joules") and k not in estimated)
     drifts = tuple(k for k in keys if k.startswith("cost.drift"))
-    others = tuple(k for k in keys if k not in (*seconds, *sizes, *energy, *drifts))
+    others = tuple(k for k in keys if k not in (*seconds, *sizes, *energy, *estimated, *drifts))
     made = (
         ("time", "time", "seconds of the run, mean over seeds", _first(TOTAL_TIME, seconds), "s"),
         ("memory", "memory", "megabytes, mean over seeds", _first("cost.train_peak_bytes", sizes), "MB"),
         ("energy", "energy", "joules of the processor packages, mean over seeds", energy, "J"),
+        ("estimated", "energy (est.)", "joules as codecarbon estimates them, mean over seeds", estimated, "J"),
         ("stored", "stored", "samples kept by the learner", _first("cost.stored_samples", others), "samples"),
         (
             "drifts",

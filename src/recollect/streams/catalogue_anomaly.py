@@ -38,11 +38,14 @@ ANOMALY_SETS = (
             n_test=0,
             input_shape=(),
             folders=(f"cic-ids{year}", f"CIC-IDS{year}", f"CICIDS{year}", folder, f"anomaly/cic-ids{year}"),
-            files=(File("*day*.csv"),),
+            files=(File(pattern),),
             home=f"https://www.unb.ca/cic/datasets/ids-{year}.html",
             problem="detection",
         )
-        for year, rows, folder in ((2017, 2_830_743, "MachineLearningCVE"), (2018, 16_232_943, "CSE-CIC-IDS2018"))
+        for year, rows, folder, pattern in (
+            (2017, 2_830_743, "MachineLearningCVE", "*day*.csv"),
+            (2018, 16_232_943, "CSE-CIC-IDS2018", "*-2018*.csv"),
+        )
     ),
     Published(
         "skab",

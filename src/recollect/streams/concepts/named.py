@@ -31,7 +31,7 @@ from recollect.streams.stream import Stream
 
 ADBENCH = "adbench:"
 # Another number where the readers give other rows of the same files: what is kept of older ones is then made anew.
-_READERS = 2
+_READERS = 3
 _MAKING = (
     *("concepts", "test_fraction", "anomaly_share", "contaminated", "training_share"),
     *("unit_range", "n_concepts", "anomalies"),
