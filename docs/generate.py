@@ -66,6 +66,7 @@ def _metric(card: Card) -> str:
         "Bounds": f"{card.bounds[0]:g} to {card.bounds[1]:g}",
         "Undefined when": card.undefined,
         "Equals": card.equals,
+        "Caution": card.caution,
         "Printed by": ", ".join(card.printed_by),
         "Parameters": ", ".join(f"`{p}`" for p in card.parameters),
         "Source": card.source,

@@ -62,14 +62,14 @@ def stream_of(*runs: list[Run]) -> StreamResult:
 class TestWhoIsAhead:
     def test_a_lead_over_one(self) -> None:
         text = said(who_is_ahead(stream_of(scored("er", [0.61, 0.62, 0.6]), scored("ft", [0.2, 0.22, 0.21]))))
-        assert text.startswith("er has the highest average accuracy over all tasks, 0.610, and is ahead of ft: by 0.4")
+        assert text.startswith("er has the highest average accuracy over all tasks, 0.610, and is ahead of ft by 0.4")
         assert text.count("[") == 1, "one interval per sentence"
 
     def test_a_lead_over_all(self) -> None:
         made = stream_of(
             scored("er", [0.61, 0.62, 0.6]), scored("a", [0.2, 0.22, 0.21]), scored("b", [0.3, 0.32, 0.31])
         )
-        assert "is ahead of every other learner; the nearest is b: by 0.300 [" in said(who_is_ahead(made))
+        assert "is ahead of both others, of the nearest, b, by 0.300 [" in said(who_is_ahead(made))
 
     def test_seeds_that_cannot_tell_say_how_many_would(self) -> None:
         made = stream_of(scored("er", [0.61, 0.65, 0.6, 0.66, 0.62]), scored("gd", [0.6, 0.61, 0.62, 0.6, 0.63]))
@@ -135,7 +135,7 @@ def plateau(kind: str, at: int | None = None, low: int | None = None, high: int 
 class TestWhoIsLearning:
     def test_a_plateau_with_its_interval_counts_tasks_from_one(self) -> None:
         text = said(who_is_learning({"gdumb": plateau("plateau", 6, 5, 8)}, WORDS, 20)[0])
-        assert text == "gdumb's RAA is level from task 7 [6, 9] of 20 on."
+        assert text == ("gdumb's RAA levels off at task 7 [6, 9] of 20, to less than a sixth of its rise before.")
 
     def test_every_kind_is_said(self) -> None:
         short = replace(plateau("undecided"), slope=UNKNOWN)
@@ -151,10 +151,10 @@ class TestWhoIsLearning:
             "none": None,
         }
         text = said(who_is_learning(plateaus, Words("concept", "concepts", "ROC-AUC"), 10)[0])
-        assert "p's RAA falls after concept 4 [4, 5] of 10." in text
-        assert "r and s still rise in RAA at the end, by 0.031 per concept." in text
+        assert "p's RAA rises up to concept 4 [4, 5] of 10 and falls after it." in text
+        assert "RAA still rises for r and s, by 0.031 per concept at the end." in text
         assert "Of f no rise in RAA is shown (0.002 [−0.008, 0.012] per concept)." in text
-        assert "d falls in RAA throughout." in text
+        assert "RAA falls for d from the first concept to the last." in text
         assert "Whether u is still learning is open: its RAA rises, and the seeds do not show whether it goes" in text
         assert "Whether o is still learning is open: one curve" in text
         assert "Whether t is still learning is open: that takes five concepts or more." in text
@@ -169,7 +169,7 @@ class TestWhoIsLearning:
             name: plateau("plateau", at, at - 1, at + 1) for name, at in zip("abcde", (6, 3, 9, 4, 5), strict=True)
         }
         lead, behind = who_is_learning(stopped, WORDS, 20)
-        assert said(lead) == "5 learners' RAA has stopped rising, from task 4 [3, 5] (b) to task 10 [9, 11] (c)."
+        assert said(lead) == "The RAA of 5 learners levels off or falls, from task 4 [3, 5] (b) to task 10 [9, 11] (c)."
         assert len(behind) == 5
 
 
@@ -177,7 +177,7 @@ class TestOtherRows:
     def test_learners_evaluated_less_often_are_named(self) -> None:
         ends = {"er": (1, 2, 3, 4), "er-64": (None, 2, None, 4), "gdumb": (None, 2, None, 4)}
         text = said(other_rows(ends, WORDS, 4))
-        assert text.startswith("er-64 and gdumb were evaluated after 2 of 4 tasks, others after 4: compare")
+        assert text.startswith("er-64 and gdumb were evaluated after 2 of 4 tasks, others after 4: their own")
 
     def test_the_same_rows_need_no_word(self) -> None:
         assert other_rows({"a": (None, 2), "b": (None, 2)}, WORDS, 2) == ()
@@ -185,7 +185,7 @@ class TestOtherRows:
 
     def test_as_many_but_other_rows_are_said_too(self) -> None:
         text = said(other_rows({"a": (1, None, 3), "b": (None, 2, 3)}, WORDS, 3))
-        assert text.startswith("Learners were evaluated after 2 tasks each, not the same ones: compare")
+        assert text.startswith("Learners were evaluated after 2 tasks each, not the same ones: their own")
 
 
 class TestWhatWasForgotten:
@@ -199,7 +199,7 @@ class TestWhatWasForgotten:
         one = self.learner(number(0.4), number(0.015), number(0.005), number(0.38), probe=number(0.016))
         assert str(forgotten(one, WORDS)) == (
             "er's accuracy on earlier tasks has fallen by 0.400 [0.390, 0.410] from its best: 0.015 within the task"
-            " and 0.380 by confusion with newer tasks; none of it is shown by confusion with older tasks."
+            " and 0.380 by confusion with newer tasks; 0.005 by confusion with older tasks cannot be told from none."
             " The representation lost some of it: the accuracy of linear probes of its features, refitted at every row,"
             " has fallen by 0.016 [0.006, 0.026]."
         )
@@ -211,7 +211,7 @@ class TestWhatWasForgotten:
 
     def test_no_forgetting_and_gain(self) -> None:
         none, gain = (str(forgotten(self.learner(af), WORDS)) for af in (number(0.005), number(-0.1)))
-        assert none == "er forgets nothing that the seeds could show: AF 0.005 [−0.005, 0.015]."
+        assert none == "er is not shown by the seeds to forget: AF 0.005 [−0.005, 0.015]."
         assert gain.startswith("er gains on earlier tasks: AF −0.100")
 
     def test_an_error_rises(self) -> None:
@@ -251,8 +251,8 @@ def test_what_cannot_be_told_is_said() -> None:
 def test_how_sure() -> None:
     made = gather(make_groups()).streams[0]
     assert said(how_sure(made)) == (
-        "5 seeds per learner; intervals are of 95 %, those of the lead for all pairs of learners at once."
-        " All were evaluated after the same 6 tasks."
+        "5 seeds per learner. Intervals are of 95 % and hold one by one; those of the lead hold for all pairs of"
+        " learners at once. All were evaluated after the same 6 tasks."
     )
     assert warnings(made) == ()
     same = stream_of(scored("a", [0.6] * 3), scored("b", [0.5, 0.51, 0.52]))

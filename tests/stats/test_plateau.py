@@ -126,8 +126,8 @@ def test_laws():
 
 def test_people_count_from_one():
     result = find_plateau([RAMP, 1.1 * RAMP, 0.9 * RAMP])
-    assert result.describe("GDumb") == "GDumb stops rising at task 25 [25, 25]"
-    assert result.describe("GDumb", first_task=0) == "GDumb stops rising at task 24 [24, 24]"
+    assert result.describe("GDumb") == "GDumb levels off at task 25 [25, 25]"
+    assert result.describe("GDumb", first_task=0) == "GDumb levels off at task 24 [24, 24]"
 
 
 def test_wrong_shape():

@@ -45,6 +45,7 @@ def page(card: Card) -> str:
         "bounds": f"{card.bounds[0]:g} to {card.bounds[1]:g}",
         "undefined": card.undefined or "never",
         "equals": card.equals,
+        "caution": card.caution,
         "printed by": ", ".join(card.printed_by),
         "parameters": ", ".join(card.parameters),
         "aliases": ", ".join(a for a, id in ALIASES.items() if id == card.id),
@@ -73,5 +74,6 @@ def as_dict(card: Card) -> dict[str, Any]:
         "undefined": card.undefined,
         "printed_by": list(card.printed_by),
         "equals": card.equals,
+        "caution": card.caution,
         "aliases": [a for a, id in ALIASES.items() if id == card.id],
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from recollect.cli import options, output
@@ -66,7 +65,6 @@ def score(
         options.say("--percent is for --wide; nothing was changed")
     if format == "text":
         _explain(lines)
-        _say_equal(lines)
     if not metric and all(line.missing for line in lines):
         raise NotComputable(f"none of the usual metrics can be computed: {lines[0].reason}.")
     meant = {registry.stands_for(name) for name in metric or ()}
@@ -83,18 +81,18 @@ def _explain(lines: list[Line]) -> None:
         options.say(f"no value of {', '.join(ids)}: {reason}")
     said = {note for line in lines for run in line.group.runs for note in run.notes}
     for note in dict.fromkeys(note for line in lines for note in line.notes if note not in said):
-        options.say(note)
+        options.say(f"{_of_what(note, lines)}{note}")
 
 
-def _say_equal(lines: list[Line]) -> None:
-    """Say of rescaled values that equal the plain ones at the last task that they do so by construction."""
-    ids = {line.id for line in lines}
-    for rescaled, plain in (("raa.michel2023", "acc.average"), ("raf.michel2023", "forgetting.chaudhry2018")):
-        if {rescaled, plain} <= ids:
-            values = {(id(line.group), line.id): float(line.estimate.value) for line in lines}
-            own = [(v, values[group, plain]) for (group, name), v in values.items() if name == rescaled]
-            if any(not np.isnan(v) for v, _ in own) and all(np.isnan(v) or np.isclose(v, w) for v, w in own):
-                options.say(f"{rescaled} is {plain} at the last task by construction: read it as a curve (--curve)")
+def _of_what(note: str, lines: list[Line]) -> str:
+    """Which metrics and learners a note is about; nothing where it is about all learners."""
+    about = [line for line in lines if note in line.notes]
+    labels, everyone = ([*dict.fromkeys(line.label for line in some)] for some in (about, lines))
+    ids, every = ([*dict.fromkeys(line.id for line in some)] for some in (about, lines))
+    if labels == everyone:
+        return "" if len(everyone) > 1 or ids == every else f"{', '.join(ids)}: "
+    what = "" if ids == every else f"{', '.join(ids)} of "
+    return f"{what}{', '.join(labels)}: "
 
 
 def _refuse_missing(lines: list[Line], asked: set[str]) -> None:

@@ -13,6 +13,10 @@ from recollect.metrics.registry import metric
 from recollect.metrics.rows import counts_or_nan, running_sum
 from recollect.metrics.sweep import Sweep, Undefined
 
+_MASKED = (
+    "a learner that answers only with classes it has seen scores 0 on tasks not yet learned by construction (masking);"
+    " then this is no measure of transfer"
+)
 _NO_LATER = "forward transfer needs a task that was evaluated before it was learned: there is none yet"
 
 
@@ -24,6 +28,7 @@ _NO_LATER = "forward transfer needs a task that was evaluated before it was lear
     kind="level",
     bounds=(0, 1),
     undefined=_NO_LATER,
+    caution=_MASKED,
     printed_by=("pyCLAD", "CapyMOA", "online-continual-learning"),
 )
 def diazrodriguez2018(s: Sweep) -> Array:
@@ -52,6 +57,7 @@ def diazrodriguez2018(s: Sweep) -> Array:
     better="higher",
     kind="difference",
     undefined=_NO_LATER,
+    caution=_MASKED,
     printed_by=("GEM",),
 )
 def begin_docs(s: Sweep) -> Array:
@@ -76,6 +82,7 @@ def begin_docs(s: Sweep) -> Array:
     better="higher",
     kind="difference",
     undefined=_NO_LATER,
+    caution=_MASKED,
     printed_by=("Avalanche", "Renate", "BeGin"),
 )
 def lopezpaz2017(s: Sweep) -> Array:
@@ -96,6 +103,7 @@ def lopezpaz2017(s: Sweep) -> Array:
     kind="level",
     bounds=(0, 1),
     undefined=_NO_LATER,
+    caution=_MASKED,
     printed_by=("Continuum (main branch)",),
 )
 def continuum(s: Sweep) -> Array:
@@ -116,6 +124,7 @@ def continuum(s: Sweep) -> Array:
     kind="level",
     bounds=(0, 1),
     undefined=_NO_LATER,
+    caution=_MASKED,
     printed_by=("ZSCL",),
 )
 def zscl(s: Sweep) -> Array:

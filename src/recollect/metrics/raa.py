@@ -24,12 +24,13 @@ from recollect.metrics.sweep import Sweep
     equals="(C_k / C_K) acc.average with the uniform reference (Prop. 4.3)",
     parameters=("reference",),
     same_as_truncated=False,
+    caution="at the last task it is acc.average by construction, whatever the learner: read its curve",
 )
 def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
     """Average accuracy over the random classifier's, over the largest such ratio any learner can reach (RAA).
 
-    A constant curve is a learner that declines like a random classifier; a rising one still accumulates
-    knowledge. The divisor is a maximum over the whole stream, so a curve is not the final value of a
+    A constant curve is a learner that declines like a random classifier; one that declines more slowly has a
+    rising curve. The divisor is a maximum over the whole stream, so a curve is not the final value of a
     truncated matrix.
 
     >>> michel2023.curve([[.8, .1], [.6, .9]], n_classes=[2, 2])

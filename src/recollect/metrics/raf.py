@@ -23,6 +23,8 @@ from recollect.metrics.sweep import Sweep
     equals="beta_k forgetting.chaudhry2018 for equal tasks (Prop. 4.4)",
     parameters=("reference",),
     same_as_truncated=False,
+    caution="where all tasks have as many classes it is forgetting.chaudhry2018 at the last task by construction: read"
+    " its curve",
 )
 def michel2023(s: Sweep, reference: Any = "uniform") -> Array:
     """Average forgetting over the random classifier's, over the largest such ratio of any learner (RAF).

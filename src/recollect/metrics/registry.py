@@ -27,7 +27,8 @@ class Card:
     """All that is said about a metric, in one place: the command, the docs and the reports read it here.
 
     `kind`: a "level" is in the unit of the scores and keeps their sign; a "difference" does not change when
-    every score is shifted by a constant; a "ratio" has no unit.
+    every score is shifted by a constant; a "ratio" has no unit. `caution` is what makes the number say less than
+    its name does.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Card:
     details: str
     parameters: tuple[str, ...]
     same_as_truncated: bool
+    caution: str
 
     @property
     def family(self) -> str:
@@ -187,6 +189,7 @@ def metric(
     equals: str = "",
     parameters: tuple[str, ...] = (),
     same_as_truncated: bool = True,
+    caution: str = "",
 ) -> Callable[[Formula], Metric]:
     """Register a formula under ``<module>.<function>``, with its card.
 
@@ -212,6 +215,7 @@ def metric(
             details=details,
             parameters=parameters,
             same_as_truncated=same_as_truncated,
+            caution=caution,
         )
         REGISTRY[card.id] = made = Metric(card, formula)
         return made

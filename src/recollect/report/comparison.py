@@ -10,6 +10,7 @@ import numpy as np
 
 from recollect.errors import NotComputable
 from recollect.metrics import Metric, evaluate, registry
+from recollect.report.common_rows import common_rows
 from recollect.report.over_items import ItemPair, pairs_over_items
 from recollect.report.results import Comparisons, Refusal
 from recollect.report.summary import Line, better_direction, labels_of, over_seeds_by, stream_names, summarise
@@ -124,11 +125,13 @@ def _one_stream(
         replace(line, label=label)
         for line, label in zip(summarise(groups, [metric], method=method, **params), labels, strict=True)
     )
-    scores = {
-        label: by_seed(group, evaluate(group.matrix, metric, **params).value)
-        for label, group in zip(labels, groups, strict=True)
-    }
     aside = [label for label, group in zip(labels, groups, strict=True) if group.runs[0].role != "contestant"]
+    rows = common_rows(dict(zip(labels, groups, strict=True)), aside)
+    known = {label: rows.values(label, metric, **params) for label in labels}
+    scores = {label: of for label, of in known.items() if of is not None}
+    if len(scores) < 2:
+        raise NotComputable(f"the learners on {stream} cannot be compared by {metric.card.id}: {rows.note}.")
+    notes |= dict.fromkeys(filter(None, (rows.note,)))
     pairs = compare_scores(
         metric.card.id,
         scores,

@@ -14,8 +14,10 @@ from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import evaluate, registry
 from recollect.problems import Focus, problem_of
+from recollect.report.by_construction import is_masked
 from recollect.report.changes import changes_of, flows_between
 from recollect.report.columns import applicable, cost_columns, gaps, metric_columns, sort_out, without_score
+from recollect.report.common_rows import CommonRows, common_rows
 from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, MeasuredLearner, measure
 from recollect.report.online import watched
@@ -86,10 +88,15 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
     columns += applicable(cost_columns(cost_keys), numbers)[0]
     left_out, lacking = sort_out(dropped, learners, problem)
     aside = [one.label for one in learners if not one.is_contestant]
-    comparisons, refused = compare_by_all(
-        {id: _by_label(measured, id) for id in problem.focus.compared},
-        {id: direction(id, first.higher_is_better) for id in problem.focus.compared},
-        aside,
+    rows = common_rows({one.learner.label: one.group for one in measured}, aside)
+    comparisons, refused = (
+        ((), (Refusal("paired comparisons", str(rows.note)),))
+        if not rows.groups
+        else compare_by_all(
+            {id: _by_label(measured, id, rows) for id in problem.focus.compared},
+            {id: direction(id, first.higher_is_better) for id in problem.focus.compared},
+            aside,
+        )
     )
     task_names = _task_names(groups, words)
     made = StreamResult(
@@ -115,10 +122,10 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
         differences=(),
         left_out=left_out,
         refusals=(*without_score(missing, words), *lacking, *refused, *gaps(learners, columns)),
-        cautions=_cautions(measured),
+        cautions=(*filter(None, (rows.note,)), *_cautions(measured)),
         notes=_notes(groups, words),
         difficulty=_difficulty(groups[0].matrix),
-        masked=tuple(one.learner.label for one in measured if _is_masked(one.group.matrix)),
+        masked=tuple(one.learner.label for one in measured if is_masked(one.group.matrix)),
         **(_items(measured, problem.focus) if by_items else {}),
         watched=watched(groups, labels),
         costs=row_costs(groups, labels),
@@ -153,9 +160,13 @@ def _items(measured: Sequence[MeasuredLearner], focus: Focus) -> dict[str, Any]:
     }
 
 
-def _by_label(measured: Sequence[MeasuredLearner], id: str) -> dict[str, Mapping[Any, float]]:
-    groups = {one.learner.label: one.group for one in measured}
-    return known_by_seed(groups, {one.learner.label: one.values[id] for one in measured})
+def _by_label(measured: Sequence[MeasuredLearner], id: str, rows: CommonRows) -> dict[str, Mapping[Any, float]]:
+    """The values that are compared: those of the table, or over the rows that all contestants have."""
+    if rows.note is None:
+        groups = {one.learner.label: one.group for one in measured}
+        return known_by_seed(groups, {one.learner.label: one.values[id] for one in measured})
+    found = {one.learner.label: rows.values(one.learner.label, registry.get(id)) for one in measured}
+    return {label: of for label, of in found.items() if of is not None and not np.isnan(list(of.values())).all()}
 
 
 def _cautions(measured: Sequence[MeasuredLearner]) -> tuple[str, ...]:
@@ -198,14 +209,6 @@ def _task_names(groups: Sequence[Group], words: Words) -> tuple[str, ...]:
     names = {tuple(task.name for task in run.tasks) for group in groups for run in group.runs}
     T = groups[0].runs[0].T
     return names.pop() if len(names) == 1 else tuple(f"{words.task} {j + 1}" for j in range(T))
-
-
-def _is_masked(matrix: ScoreMatrix) -> bool:
-    """Whether every score of a task before it was learned is exactly 0."""
-    before = np.arange(matrix.S)[:, None] < matrix.learned_at
-    scores = matrix.R[..., before]
-    known = scores[np.isfinite(scores)]
-    return bool(known.size) and not known.any()
 
 
 def _total(counts: Sequence[int | None]) -> int | None:

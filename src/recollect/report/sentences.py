@@ -141,9 +141,11 @@ def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
         return (sentence(f"No learner has {with_article(words.headline)}: {why}."),)
     higher = stream.higher_is_better
     best = (max if higher else min)(known, key=lambda label: float(known[label].value))
-    has = f" has the {'highest' if higher else 'lowest'} {words.headline}, {typeset(float(known[best].value))}"
+    of = _of_whom(stream, known)
+    has = f" has the {'highest' if higher else 'lowest'} {words.headline}{of}, {typeset(float(known[best].value))}"
     if len(known) == 1:
-        said = f" has {with_article(words.headline)} of {with_interval(known[best])}; no other learner is here"
+        other = "no other contestant has one" if len(stream.learners) > 1 else "no other learner is here"
+        said = f" has {with_article(words.headline)} of {with_interval(known[best])}; {other}"
         return (sentence(Name(best), f"{said} to compare it with."),)
     if stream.over_items:
         means = {label: float(one.value) for label, one in known.items()}
@@ -152,7 +154,17 @@ def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
     lead = None if stream.headline is None else stream.headline.lead
     if lead is None:
         return (sentence(Name(best), f"{has}; the learners could not be compared seed by seed."),)
+    if lead.best != best:  # over the rows that all have another one is the best
+        has = f" has the {'highest' if higher else 'lowest'} {words.headline} over the rows that all have"
     return _lead(lead, known, has)
+
+
+def _of_whom(stream: StreamResult, known: Mapping[str, Estimate]) -> str:
+    """Among how many, where there are learners that are no contestants or have no value."""
+    if len(known) == len(stream.learners) or len(known) < 2:
+        return ""
+    with_value = "" if len(known) == len(stream.contestants) else " that have one"
+    return f" of the {len(known)} {'contestants' if stream.contestants[0].is_contestant else 'learners'}{with_value}"
 
 
 def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence, ...]:
@@ -160,16 +172,10 @@ def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence
     open_ = [rival for rival in lead.rivals if not rival.is_behind]
     nearest = lead.rivals[0]
     if lead.is_confirmed:
-        by = f": by {with_interval(nearest.difference)}"
-        others = (
-            (" every other learner; the nearest is ", Name(nearest.label))
-            if len(behind) > 1
-            else (
-                " ",
-                Name(nearest.label),
-            )
-        )
-        return (sentence(Name(lead.best), f"{has}, and is ahead of", *others, f"{by}."),)
+        others = "" if len(behind) == 1 else f"{'both' if len(behind) == 2 else 'all'} others, of the nearest, "
+        comma = "" if len(behind) == 1 else ","
+        by = f"{comma} by {with_interval(nearest.difference)}."
+        return (sentence(Name(lead.best), f"{has}, and is ahead of {others}", Name(nearest.label), by),)
     if not behind and all(rival.difference.value == 0 for rival in open_):
         same = listed([rival.label for rival in open_])
         return (sentence(Name(lead.best), f"{has}, and so {_verb(same, 'has', 'have').strip()} ", *same, "."),)
@@ -241,20 +247,20 @@ def who_is_learning(
     made: list[Sentence] = []
     rising = [label for label, one in known.items() if one.kind in ("rising", "slowing")]
     if rising:
-        rates = sorted(typeset(float(known[label].slope_after.value)) for label in rising)
-        span = rates[0] if rates[0] == rates[-1] else f"{rates[0]} to {rates[-1]}"
-        rises = "'s RAA still rises" if len(rising) == 1 else " still rise in RAA"
-        made.append(sentence(*listed(rising), f"{rises} at the end, by {span} per {words.task}."))
+        rates = [float(known[label].slope_after.value) for label in rising]
+        ends = rates if len(rates) < 3 else [min(rates), max(rates)]
+        span = (" and " if len(rates) < 3 else " to ").join(dict.fromkeys(map(typeset, ends)))
+        made.append(sentence("RAA still rises for ", *listed(rising), f", by {span} per {words.task} at the end."))
     stops = {label: _stop(label, one, words, T) for label, one in known.items() if one.at is not None}
     if len(stops) <= 3:
         made += stops.values()
     else:
         first, *_, last = sorted(stops, key=lambda label: known[label].at or 0)
-        many = f"{len(stops)} learners' RAA has stopped rising, from "
+        many = f"The RAA of {len(stops)} learners levels off or falls, from "
         made.append(sentence(many, *_at(first, known[first], words), " to ", *_at(last, known[last], words), "."))
     falling = [label for label, one in known.items() if one.kind == "falling"]
     if falling:
-        made.append(sentence(*listed(falling), f"{_verb(falling, 'falls', 'fall')} in RAA throughout."))
+        made.append(sentence("RAA falls for ", *listed(falling), f" from the first {words.task} to the last."))
     flat = {label: one.slope for label, one in known.items() if one.kind == "flat"}
     each = [
         sentence("Of ", Name(x), f" no rise in RAA is shown ({with_interval(s)} per {words.task}).")
@@ -268,8 +274,9 @@ def who_is_learning(
 
 def _stop(label: str, one: Plateau, words: Words, T: int) -> Sentence:
     place = f"{words.task} {_place(one)} of {T}"
-    does = f" falls after {place}" if one.kind == "peak" else f" is level from {place} on"
-    return sentence(Name(label), f"'s RAA{does}.")
+    if one.kind == "peak":
+        return sentence(Name(label), f"'s RAA rises up to {place} and falls after it.")
+    return sentence(Name(label), f"'s RAA levels off at {place}, to less than a sixth of its rise before.")
 
 
 def _at(label: str, one: Plateau, words: Words) -> tuple[str, ...]:
@@ -330,19 +337,21 @@ def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = Tru
     af, beside = numbers[AF], _probed(numbers.get("probe.forgetting", UNKNOWN), words)
     if not is_positive(af):
         shown = "test items" if af.method == "items" else "seeds"
-        does = f"gains on earlier {words.tasks}" if af.high < 0 else f"forgets nothing that the {shown} could show"
+        does = f"gains on earlier {words.tasks}" if af.high < 0 else f"is not shown by the {shown} to forget"
         return sentence(name, f" {does}: AF {with_interval(af)}.{_noise_alone(learner)}{beside}")
     beside, moved = f"{_noise_alone(learner)}{beside}", "fallen" if higher_is_better else "risen"
-    start = f"'s {words.score} on earlier {words.tasks} has {moved} by {with_interval(af)} from its best"
+    in_this = " in this run" if np.isnan(af.low) and af.n == 1 else ""
+    start = f"'s {words.score} on earlier {words.tasks} has {moved} by {with_interval(af)} from its best{in_this}"
     parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
     if not all(part.is_known for part in parts.values()):
         return sentence(name, f"{start}.{beside}")
     said = {id: text.format(task=words.task, tasks=words.tasks) for id, text in PARTS.items()}
     sure = [id for id, part in parts.items() if excludes_zero(part) or (np.isnan(part.low) and part.value != 0)]
     found = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in sure], "and")
-    not_shown = _joined([said[id] for id in parts if id not in sure], "or")
-    rest = "; ".join(filter(None, (found, not_shown and f"none of it is shown {not_shown}")))
-    return sentence(name, f"{start}: {rest}.{beside}")
+    open_ = [id for id in parts if id not in sure]
+    rest = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in open_], "and")
+    rest += " cannot be told from none" if rest else ""
+    return sentence(name, f"{start}: {'; '.join(filter(None, (found, rest)))}.{beside}")
 
 
 def _noise_alone(learner: LearnerResult) -> str:
@@ -378,7 +387,10 @@ def how_sure(stream: StreamResult) -> tuple[Sentence, ...]:
     elif counts[-1] == 1:
         what = "One seed per learner: no interval and no test over seeds."
     else:
-        what = f"{seeds} seeds per learner; intervals are of 95 %, those of the lead for all pairs of learners at once."
+        what = (
+            f"{seeds} seeds per learner. Intervals are of 95 % and hold one by one; those of the lead hold for all"
+            " pairs of learners at once."
+        )
     rows = {tuple(end for end in one.ends if end is not None) for one in stream.learners}
     words = stream.words
     if len(rows) == 1 and "changed" not in stream.focus.questions:
@@ -409,7 +421,10 @@ def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -
         counts = " or ".join(map(str, sorted({len(rows[label]) for label in fewer})))
         verb = "was" if len(fewer) == 1 else "were"
         who = (*listed(fewer), f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}:")
-    care = f" compare forgetting and transfer with care. The {words.score} at the end is the same question for all."
+    care = (
+        " their own values of forgetting and transfer answer other questions, so that differences are taken over rows"
+        f" that all have. The {words.score} at the end is the same question for all."
+    )
     return (sentence(*who, care),)
 
 

@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.metrics import Metric, Outcome, evaluate_all
+from recollect.metrics import Metric, Outcome, evaluate, evaluate_all, registry
 from recollect.problems import problem_of
+from recollect.report.by_construction import (
+    OF_UNSEEN,
+    PLAIN,
+    is_masked,
+    is_plain_at_the_end,
+    said_of_masked,
+    said_of_rescaled,
+)
 from recollect.report.over_items import NULL, NULL_OF, estimate_over_items, null_of
 from recollect.report.words import Words, common_words, explain, interval, shown, unscored, words_for
 from recollect.runs import Group, Run
@@ -208,6 +216,7 @@ def _line(group: Group, stream: str, label: str, words: Words, outcome: Outcome,
         else:
             notes.append(f"a seed without a value: {why}")
     notes += [note for note in over_seeds.notes if reason is None]
+    notes += _by_construction(group, outcome, words)
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=outcome.bounds)
     null = null_of(group) if over_items is not None and outcome.id == NULL_OF else None
     if null is not None:
@@ -217,6 +226,20 @@ def _line(group: Group, stream: str, label: str, words: Words, outcome: Outcome,
         )
     about = (over_seeds, curve, reason, outcome.missing, tuple(notes), null)
     return Line(group, stream, label, words, outcome.metric, *about)
+
+
+def _by_construction(group: Group, outcome: Outcome, words: Words) -> list[str]:
+    """What the value is whatever the learner: the plain metric of a rescaled one, or 0 where classes are masked."""
+    if np.isnan(outcome.value).all():
+        return []
+    if outcome.id in OF_UNSEEN and is_masked(group.matrix):
+        return [said_of_masked("", words)]
+    plain = PLAIN.get(outcome.id)
+    if plain is None:
+        return []
+    values = evaluate(group.matrix, registry.get(plain)).value
+    is_plain = is_plain_at_the_end(np.ravel(outcome.value), np.ravel(values))
+    return [said_of_rescaled(outcome.id, words)] if is_plain else []
 
 
 def behind(made: Estimate) -> str:

@@ -165,12 +165,14 @@ class Plateau:
 
         >>> ramp = np.minimum(np.arange(12), 6) / 6
         >>> find_plateau([ramp, 1.1 * ramp, 0.9 * ramp]).describe("GDumb")
-        'GDumb stops rising at task 7 [7, 7]'
+        'GDumb levels off at task 7 [7, 7]'
         """
         if self.at is None or self.low is None or self.high is None:
             return f"{name}: no plateau ({self.kind}); {self.reason}"
         place = f"task {self.at + first_task} [{self.low + first_task}, {self.high + first_task}]"
-        return f"{name} stops rising at {place}" + (" and falls after it" if self.kind == "peak" else "")
+        return (
+            f"{name} rises up to {place} and falls after it" if self.kind == "peak" else f"{name} levels off at {place}"
+        )
 
 
 def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool = True) -> Plateau:
@@ -196,7 +198,7 @@ def find_plateau(curves: ArrayLike, level: float = 0.95, higher_is_better: bool 
     >>> rng = np.random.default_rng(0)
     >>> k = np.arange(40)
     >>> find_plateau(np.minimum(k, 24) / 24 + 0.03 * rng.normal(size=(5, 40))).describe("GDumb")
-    'GDumb stops rising at task 25 [24, 26]'
+    'GDumb levels off at task 25 [24, 26]'
     >>> find_plateau(np.sqrt(k) + 0.03 * rng.normal(size=(5, 40))).kind
     'slowing'
     """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import MissingExtra
+from recollect.report.by_construction import PLAIN, is_plain_at_the_end, said_of_masked, said_of_rescaled
 from recollect.report.page.formulas import mathml
 from recollect.report.page.pack import to_script
 from recollect.report.results import Column, Comparisons, Contents, LearnerResult, StreamResult
@@ -186,15 +187,13 @@ def _sorted_by(stream: StreamResult, column: Column) -> str:
 def _footnotes(stream: StreamResult) -> list[str]:
     """What to know of columns that stand side by side."""
     made = []
-    for rescaled, plain in (("raa.michel2023", "acc.average"), ("raf.michel2023", "forgetting.chaudhry2018")):
-        numbers = [(one.numbers[rescaled], one.numbers[plain]) for one in stream.learners]
-        known = [(float(a.value), float(b.value)) for a, b in numbers if a.is_known]
-        if known and np.allclose([a for a, _ in known], [b for _, b in known]):
-            name, other = rescaled[:3].upper(), {"raa": "AA", "raf": "AF"}[rescaled[:3]]
-            made.append(f"{name} at the last {stream.words.task} is {other} by construction: read {name} as a curve.")
+    for rescaled, plain in PLAIN.items():
+        values = ([float(one.numbers[id].value) for one in stream.learners] for id in (rescaled, plain))
+        if is_plain_at_the_end(*values):
+            made.append(f"{said_of_rescaled(rescaled, stream.words)}.")
     if stream.masked and any(column.key == "fwt" for column in stream.columns):
-        who = "" if len(stream.masked) == len(stream.learners) else f" of {', '.join(stream.masked)}"
-        made.append(f"FWT{who} is by masking: {stream.words.tasks} that were not learned score 0 by construction.")
+        who = "" if len(stream.masked) == len(stream.learners) else ", ".join(stream.masked)
+        made.append(f"{said_of_masked(who, stream.words)}.")
     return made
 
 
