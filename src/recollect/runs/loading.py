@@ -135,7 +135,8 @@ def load_all(
     if asked.base or asked.held_out or asked.trained or asked.order:
         runs = [arrange_any(run, asked) for run in runs]
     if versions:
-        runs += _runs_of_versions(versions, asked)
+        with _uncollected():
+            runs += _runs_of_versions(versions, asked)
     return _with_companions(runs, **companions)
 
 

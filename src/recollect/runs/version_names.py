@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from recollect.errors import UsageError
 
@@ -44,6 +45,7 @@ def numbers_in(names: Sequence[str]) -> list[tuple[int, ...]] | None:
     return found
 
 
+@lru_cache(maxsize=4096)
 def is_dated(name: str) -> bool:
     """Whether a name has a date in it, year first.
 
@@ -56,6 +58,7 @@ def is_dated(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def is_base(name: str) -> bool:
     """Whether a version is called the base.
 
@@ -65,6 +68,7 @@ def is_base(name: str) -> bool:
     return any(_BASE.fullmatch(piece) for piece in re.split(r"[/@]", name))
 
 
+@lru_cache(maxsize=4096)
 def without_step(name: str) -> str:
     """The name without its step: what the checkpoints of one training share.
 

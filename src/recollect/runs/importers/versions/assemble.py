@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from recollect.errors import UsageError
 from recollect.runs.arrange import Choices, arrange
 from recollect.runs.importers.build import make_run
 from recollect.runs.importers.versions.columns import ScoreColumn, chosen, refuse_other_conditions, tasks_of
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, name_of
+from recollect.runs.importers.versions.evaluation import Evaluation, Measured, items_behind, name_of
 from recollect.runs.importers.versions.ordering import families, merged, ordered, told_apart
 from recollect.runs.importers.versions.tables import VersionItems
 from recollect.runs.run import Row, Run, Task
@@ -98,7 +100,7 @@ def _run(
     there = [one.trained is not None or any(column.task in one.scores for column in columns) for one in versions]
     kept = [(one, label) for one, label, is_row in zip(versions, labels, there, strict=True) if is_row]
     metric = _metric(columns)
-    rows = [_row(place, one, label, columns, metric) for place, (one, label) in enumerate(kept)]
+    rows = _rows(kept, columns, metric)
     names = [one.version for one, _ in kept]
     run = make_run(
         root,
@@ -118,27 +120,63 @@ def _run(
     return replace(made, problem="releases" if all(held) else "versions" if any(held) else "stages")
 
 
-def _row(place: int, one: Evaluation, label: str, columns: Sequence[ScoreColumn], metric: str) -> Row:
-    cells = [one.scores.get(column.task, {}).get(column.metric) for column in columns]
-    errors = tuple(_error(cell, column) for cell, column in zip(cells, columns, strict=True))
-    counts = tuple(None if cell is None else cell.n for cell in cells)
+_NO_ERROR = Measured(math.nan, None, math.nan)
+
+
+def _rows(kept: Sequence[tuple[Evaluation, str]], columns: Sequence[ScoreColumn], metric: str) -> list[Row]:
+    wanted = [(column.task, column.metric) for column in columns]
+    table = [one.cells(wanted) for one, _ in kept]
+    counts = _counts(table, columns)
+    return [
+        _row(place, label, cells, of, columns, metric)
+        for place, ((_, label), cells, of) in enumerate(zip(kept, table, counts, strict=True))
+    ]
+
+
+def _row(
+    place: int,
+    label: str,
+    cells: Sequence[Measured | None],
+    counts: Sequence[int | None],
+    columns: Sequence[ScoreColumn],
+    metric: str,
+) -> Row:
+    errors = [
+        None if cell is None else cell.stderr if cell.stderr is not None else _error(cell.score, n, column)
+        for cell, n, column in zip(cells, counts, columns, strict=True)
+    ]
     return Row(
         place - 1,
         step=None,
         task_end=False,
         name=label,
-        scores={metric: tuple(None if cell is None else cell.score for cell in cells)},
-        n=counts if any(counts) else None,
-        standard_error=errors if any(error is not None for error in errors) else None,
+        scores={metric: tuple([None if cell is None else cell.score for cell in cells])},
+        n=tuple(counts) if any(counts) else None,
+        standard_error=tuple(errors) if any(error is not None for error in errors) else None,
     )
 
 
-def _error(cell: Measured | None, column: ScoreColumn) -> float | None:
-    """The standard error of a score: as told, or of a share of so many items."""
-    if cell is None or cell.stderr is not None or cell.n is None or not is_share(column.metric):
-        return None if cell is None else cell.stderr
+def _counts(table: Sequence[Sequence[Measured | None]], columns: Sequence[ScoreColumn]) -> list[list[int | None]]:
+    """The test items of each cell: as told, or as its standard error tells them."""
+    told = [[None if cell is None else cell.n for cell in cells] for cells in table]
+    if all(None not in counts for counts in told):
+        return told
+    pairs = [cell if cell is not None and cell.stderr is not None else _NO_ERROR for cells in table for cell in cells]
+    n = items_behind(np.array([pair[0] for pair in pairs]), np.array([pair[2] for pair in pairs], np.float64))
+    n = n.reshape(len(table), len(columns))
+    n[:, [not is_share(column.metric) for column in columns]] = np.nan
+    return [
+        [int(f) if t is None and f == f else t for t, f in zip(counts, of, strict=True)]
+        for counts, of in zip(told, n.tolist(), strict=True)
+    ]
+
+
+def _error(score: float, n: int | None, column: ScoreColumn) -> float | None:
+    """The standard error of a share of so many items, where the file does not tell it."""
+    if n is None or not is_share(column.metric):
+        return None
     top = 100.0 if column.unit == "percent" else 1.0
-    return math.sqrt(max(0.0, cell.score * (top - cell.score)) / (cell.n - 1)) if cell.n > 1 else None
+    return math.sqrt(max(0.0, score * (top - score)) / (n - 1)) if n > 1 else None
 
 
 def _items(rows: Sequence[Row], column: int) -> int | None:
@@ -184,5 +222,7 @@ def _trained_by(kept: Sequence[tuple[Evaluation, str]], columns: Sequence[ScoreC
             if one.trained == task or (one.trained is None and name in words[place]):
                 places.setdefault(task, place)
     # A name that every version has tells nothing.
-    everywhere = {task for task, name in wanted if len(kept) > 1 and all(name in form for form in words)}
+    everywhere = {
+        task for task, name in wanted if task in places and len(kept) > 1 and all(name in form for form in words)
+    }
     return {task: place for task, place in places.items() if task not in everywhere}

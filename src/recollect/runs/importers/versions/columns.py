@@ -14,7 +14,6 @@ from recollect.runs.importers.versions.evaluation import (
     known_direction,
     name_of,
     rank_of,
-    score_names,
     unit_of,
 )
 from recollect.runs.shares import is_share
@@ -39,7 +38,7 @@ class ScoreColumn:
 
 def tasks_of(found: Sequence[Evaluation], choices: Choices) -> tuple[list[str], list[str]]:
     """The tasks that are columns: groups in the place of their tasks, or the other way round; and what was left out."""
-    every = sorted({task for one in found for task in one.scores}, key=natural)
+    every = sorted({task for shape in {one.shape for one in found} for task, _ in shape}, key=natural)
     inside: dict[str, set[str]] = {}
     for one in found:
         for group, members in one.groups.items():
@@ -87,10 +86,13 @@ def chosen(
     """The score of each task, and what was left out because its direction is not known."""
     columns, unknown, without = [], [], []
     with_ways = [one for one in found if one.higher]
+    with_units = [one for one in found if one.units]
+    of_task: dict[str, Counter[tuple[str, ...]]] = {}
+    for whole, count in Counter(one.shape for one in found).items():
+        for task, own in whole:
+            of_task.setdefault(task, Counter())[own] += count
     for task in tasks:
-        with_task = [one for one in found if task in one.scores]
-        # Versions mostly have the same scores: each set of names is looked at once.
-        shapes = Counter(map(score_names, [one.scores[task] for one in with_task]))
+        shapes = of_task[task]
         names = list(dict.fromkeys(metric for shape in shapes for metric in shape))
         if target is not None:
             names = [name for name in names if target in (name, name_of(name))]
@@ -101,7 +103,8 @@ def chosen(
         ]
         if picked:
             metric, way = picked[0]
-            unit = next((one.units[metric] for one in with_task if metric in one.units), unit_of(metric))
+            told = (one.units[metric] for one in with_units if task in one.scores and metric in one.units)
+            unit = next(told, unit_of(metric))
             columns.append(ScoreColumn(task, metric, unit, way))
         elif target is not None:
             without.append(task)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recollect.runs.importers.build import number
-from recollect.runs.shares import SHARES, is_share
+from recollect.runs.shares import SHARES
+
+Floats = NDArray[np.float64]
 
 
 class Measured(NamedTuple):
@@ -26,6 +33,17 @@ class NamedScores(Mapping[str, Measured]):
 
     __slots__ = ("names",)
     names: tuple[str, ...]
+
+
+class TaskScores(Mapping[str, NamedScores]):
+    """Scores by task whose names are known before any is read."""
+
+    __slots__ = ("names",)
+    names: Mapping[str, tuple[str, ...]]
+
+    @abstractmethod
+    def cells(self, wanted: Sequence[tuple[str, str]]) -> list[Measured | None]:
+        """The scores of these tasks and names; None where there is none."""
 
 
 def score_names(scores: Mapping[str, Measured]) -> tuple[str, ...]:
@@ -62,6 +80,19 @@ class Evaluation:
     files: Mapping[str, Path] = field(default_factory=dict)
     aside: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+    def cells(self, wanted: Sequence[tuple[str, str]]) -> list[Measured | None]:
+        """The scores of these tasks and names; None where this version has none."""
+        if isinstance(self.scores, TaskScores):
+            return self.scores.cells(wanted)
+        return [self.scores[task].get(name) if task in self.scores else None for task, name in wanted]
+
+    @cached_property
+    def shape(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The tasks with the names of their scores: mostly all versions have the same."""
+        if isinstance(self.scores, TaskScores):
+            return tuple(self.scores.names.items())
+        return tuple((task, score_names(scores)) for task, scores in self.scores.items())
 
     @property
     def version(self) -> str:
@@ -120,30 +151,27 @@ def unit_of(metric: str) -> str:
     return "fraction" if name_of(metric).lower() in _FRACTIONS else "raw"
 
 
-def items_behind(score: float, stderr: float) -> int | None:
-    """The test items behind a share and its standard error: n = p (1 - p) / se^2 + 1, None if that is no whole number.
+def items_behind(score: Floats, stderr: Floats) -> Floats:
+    """The test items behind shares and their standard errors: n = p (1 - p) / se^2 + 1, NaN if that is no whole number.
 
-    >>> items_behind(0.452, 0.015746235865880677), items_behind(0.5, 0.3), items_behind(1.0, 0.0)
-    (1000, None, None)
+    >>> items_behind(np.array([0.452, 0.5, 1.0]), np.array([0.015746235865880677, 0.3, 0.0]))
+    array([1000.,   nan,   nan])
     """
-    if not 0 < score < 1 or not 1e-9 < stderr < 1:
-        return None
-    exact = score * (1 - score) / (stderr * stderr) + 1
-    if not 2 <= exact < 1e9:
-        return None
-    n = int(exact + 0.5)
-    right, root = score * n, n**0.5
-    return n if abs(exact - n) < 1e-4 * root and abs(right - int(right + 0.5)) < 1e-5 * root else None
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        exact = score * (1 - score) / (stderr * stderr) + 1
+        n = np.floor(exact + 0.5)
+        right, root = score * n, np.sqrt(n)
+        is_whole = (np.abs(exact - n) < 1e-4 * root) & (np.abs(right - np.floor(right + 0.5)) < 1e-5 * root)
+        plain = (score > 0) & (score < 1) & (stderr > 1e-9) & (stderr < 1) & (exact >= 2) & (exact < 1e9)
+    return np.where(plain & is_whole, n, np.nan)
 
 
-def measured(metric: str, score: object, stderr: object = None, n: int | None = None) -> Measured | None:
+def measured(score: object, stderr: object = None, n: int | None = None) -> Measured | None:
     """A score of a file; None where it holds none (NaN, "N/A"), ValueError where it is no number."""
     value = score if type(score) is float and -math.inf < score < math.inf else number(score)
     if value is None:
         return None
     error = stderr if type(stderr) is float and 0 <= stderr < math.inf else _number_or_none(stderr)
-    if n is None and error is not None and is_share(metric):
-        n = items_behind(value, error)
     return Measured(value, n, error)
 
 

@@ -101,7 +101,7 @@ def _cell(path: Path, task: str, metric: str, details: dict[str, Any], source: d
     n = whole(uncertain.get("num_samples")) or whole(source.get("samples_number"))
     error = _float(mapping(uncertain.get("standard_error")).get("value"))
     try:
-        return measured(metric, _float(details.get("score")), error, n)
+        return measured(_float(details.get("score")), error, n)
     except ValueError as wrong:
         raise cannot_read(path, NAME, f"{task}: {wrong}.") from None
 

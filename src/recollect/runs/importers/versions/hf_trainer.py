@@ -164,7 +164,7 @@ def _scores(file: Path, data: Mapping[str, Any]) -> dict[str, dict[str, Measured
             continue
         n = None if per_task else whole(data.get(f"eval_{task}_samples" if task else "eval_samples"))
         try:
-            score = measured(metric, value, None, n)
+            score = measured(value, None, n)
         except ValueError as wrong:
             raise cannot_read(file, NAME, f"{in_words(key)}: {wrong}.") from None
         if score is not None:

@@ -147,7 +147,7 @@ def _scores(path: Path, results: Mapping[str, Any]) -> dict[str, Measured]:
                 continue
             key = name if score.get("name") == first else f"{score.get('name')}/{name}"
             try:
-                cell = measured(key, value, error, n)
+                cell = measured(value, error, n)
             except ValueError as wrong:
                 raise cannot_read(path, NAME, f"{in_words(name)}: {wrong}.") from None
             if cell is not None:

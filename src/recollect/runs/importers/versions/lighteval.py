@@ -82,7 +82,7 @@ def _scores(path: Path, task: str, values: dict[str, Any]) -> dict[str, Measured
         if name.endswith("_stderr") or isinstance(value, str | dict | list | None):
             continue
         try:
-            cell = measured(name, value, values.get(f"{name}_stderr"))
+            cell = measured(value, values.get(f"{name}_stderr"))
         except ValueError as wrong:
             raise cannot_read(path, NAME, f"{in_words(task)} has {in_words(name)}: {wrong}.") from None
         if cell is not None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from recollect.runs.importers.build import whole
 from recollect.runs.importers.files import cannot_read, in_words
-from recollect.runs.importers.versions.evaluation import Evaluation, Measured, NamedScores, mapping, measured
+from recollect.runs.importers.versions.evaluation import (
+    Evaluation,
+    Measured,
+    NamedScores,
+    TaskScores,
+    mapping,
+    measured,
+)
 from recollect.runs.importers.versions.json_tool import JsonTool
 from recollect.runs.version_names import step_of
 
@@ -49,18 +56,13 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
     )
     revision = str(arguments.get("revision") or config.get("model_revision") or "")
     revision = "" if revision in ("main", "None") else revision
-    counts = mapping(data.get("n-samples"))
     return Evaluation(
         path=path,
         model=in_words(model, 300),
         revision=in_words(revision, 100),
         step=step_of(revision, model),
         date=_date(data.get("date")),
-        scores={
-            task: Entry(path, task, values, names, counts.get(task))
-            for task, values in data["results"].items()
-            if isinstance(values, dict) and (names := metrics_of(tuple(values)))
-        },
+        scores=Entries(path, data["results"], mapping(data.get("n-samples"))),
         higher={
             str(task): {name: way for name, way in ways.items() if isinstance(way, bool)}
             for task, ways in mapping(data.get("higher_is_better")).items()
@@ -106,8 +108,42 @@ def _error_of(key: str) -> str:
     return f"{name}_stderr{comma}{kind}"
 
 
+class Entries(TaskScores):
+    """The tasks of a file; an entry is made when it is asked for: of a thousand files most never are."""
+
+    __slots__ = ("counts", "path", "results")
+
+    def __init__(self, path: Path, results: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
+        self.path, self.results, self.counts = path, results, counts
+        self.names = {
+            task: names
+            for task, values in results.items()
+            if isinstance(values, dict) and (names := metrics_of(tuple(values)))
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, task: object) -> bool:
+        return task in self.names
+
+    def __getitem__(self, task: str) -> Entry:
+        return Entry(self.path, task, self.results[task], self.names[task], self.counts.get(task))
+
+    def cells(self, wanted: Sequence[tuple[str, str]]) -> list[Measured | None]:
+        """The scores of these tasks and names, without an entry between."""
+        names, results, counts, path = self.names, self.results, self.counts, self.path
+        return [
+            _cell(path, task, results[task], counts.get(task), metric) if task in names else None
+            for task, metric in wanted
+        ]
+
+
 class Entry(NamedScores):
-    """The scores of one task, read when they are asked for: of a thousand files most are never."""
+    """The scores of one task, read when they are asked for."""
 
     __slots__ = ("counts", "path", "task", "values_")
 
@@ -124,23 +160,33 @@ class Entry(NamedScores):
         return key in self.names
 
     def __getitem__(self, key: str) -> Measured:
-        values = self.values_
-        value, error = values[key], values.get(_error_of(key))
-        if type(value) is not float and isinstance(value, _NO_NUMBERS):
-            raise KeyError(key)
-        try:
-            cell = measured(key, value, error, self._n() if self.counts is not None or "sample_len" in values else None)
-        except ValueError as wrong:
-            raise cannot_read(self.path, NAME, f"{in_words(self.task)} has {in_words(key)}: {wrong}.") from None
+        cell: Measured | None = self.get(key)
         if cell is None:
             raise KeyError(key)
         return cell
 
-    def _n(self) -> int | None:
-        """The test items of the task, as the file counts them."""
-        told = self.counts.get("effective") if isinstance(self.counts, dict) else self.values_.get("sample_len")
-        n = None if told is None else whole(told)
-        return n if n is not None and n > 0 else None
+    def get(self, key: str, default: Any = None) -> Any:
+        """The score of that name, or the default where there is none."""
+        cell = _cell(self.path, self.task, self.values_, self.counts, key)
+        return default if cell is None else cell
+
+
+def _cell(path: Path, task: str, values: Mapping[str, Any], counts: Any, key: str) -> Measured | None:
+    value, error = values.get(key), values.get(_error_of(key))
+    if type(value) is not float and isinstance(value, _NO_NUMBERS):
+        return None
+    n = None if counts is None and "sample_len" not in values else _n(values, counts)
+    try:
+        return measured(value, error, n)
+    except ValueError as wrong:
+        raise cannot_read(path, NAME, f"{in_words(task)} has {in_words(key)}: {wrong}.") from None
+
+
+def _n(values: Mapping[str, Any], counts: Any) -> int | None:
+    """The test items of a task, as the file counts them."""
+    told = counts.get("effective") if isinstance(counts, dict) else values.get("sample_len")
+    n = None if told is None else whole(told)
+    return n if n is not None and n > 0 else None
 
 
 class Conditions(Mapping[str, Mapping[str, str]]):

@@ -69,7 +69,7 @@ def _of_summary(file: Path, date: float) -> list[Evaluation]:
             if text.strip() in ("", "-"):
                 continue
             try:
-                rounded = measured(metric, plain_number(text))
+                rounded = measured(plain_number(text))
                 cell = _unrounded(file, models[model], task, metric) or rounded
             except ValueError:
                 raise cannot_read(file, NAME, f"line {place} says '{in_words(text)}' for {task}.") from None
@@ -114,4 +114,4 @@ def _unrounded(file: Path, model: str, task: str, metric: str) -> Measured | Non
         return None
     details = data.get("details")
     n = len(listing(details)) or sum(key.isdigit() for key in mapping(details))
-    return measured(metric, value, None, n or None)
+    return measured(value, None, n or None)

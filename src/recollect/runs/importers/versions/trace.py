@@ -61,7 +61,7 @@ def _scores(file: Path) -> dict[str, Measured]:
     found = {}
     for name, value in mapping(data.get("eval")).items():
         try:
-            cell = measured(name, value[0] if isinstance(value, list) and len(value) == 1 else value, None, n)
+            cell = measured(value[0] if isinstance(value, list) and len(value) == 1 else value, None, n)
         except ValueError:
             continue  # sari is an object of its parts in some versions
         if cell is not None:

@@ -146,7 +146,7 @@ def _evaluation(path: Path, place: int, header: Sequence[str], line: Sequence[st
             try:
                 n = None if total is None or not line[total] else whole(plain_number(line[total]))
                 text = line[column].removesuffix("%")
-                cell = measured(metric, plain_number(text) if text else None, None, n)
+                cell = measured(plain_number(text) if text else None, None, n)
             except ValueError:
                 raise cannot_read(
                     path, NAME, f"line {place} says '{in_words(line[column])}' for {header[column]}."
