@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from recollect.errors import UsageError
 from recollect.metrics import score
 from recollect.problems import problem_of
-from recollect.runs import Plan, Row, Run, Task, at_common_rows, stack
+from recollect.runs import Plan, Row, Run, Task, at_common_rows, load, save, stack
 from recollect.runs.groups import comparable
+from recollect.runs.identity import Identity
+from recollect.runs.longcsv import write_long
 from recollect.runs.reduced import NOTE, without
 
 
@@ -178,3 +181,50 @@ def test_a_planned_first_row_that_is_absent_keeps_its_place() -> None:
     assert left.matrix.learned_at.tolist() == [0, 2]
     assert np.isnan(left.matrix.R[0]).all()
     assert not np.isnan(left.matrix.R[1:]).any()
+
+
+def test_rows_inside_concepts_stay_inside_when_a_concept_is_left_out(tmp_path: Path) -> None:
+    """Two rows inside each of three concepts, b left out: every metric of ends reads those of a, b and c alone."""
+    ends = [(0.9, 0.1, 0.1), (0.6, 0.9, 0.1), (0.4, 0.6, 0.9)]
+    inside = [(0.2, 0.0, 0.0), (0.5, 0.0, 0.0), (0.8, 0.3, 0.1), (0.95, 0.5, 0.1), (0.55, 0.8, 0.3), (0.5, 0.7, 0.6)]
+    rows = [scored(-1, 0.0, 0.0, 0.0, step=0)]
+    for k, end in enumerate(ends):
+        rows += [scored(k - 1, *inside[2 * k + i], step=3 * k + i + 1, task_end=False) for i in (0, 1)]
+        rows.append(scored(k, *end, step=3 * k + 3))
+    whole, sparse = (detector(rows=tuple(given)) for given in (rows, [row for row in rows if row.task_end]))
+    for names, incremental in (
+        (["b"], (0.9 + 0.6 + 0.65) / 3),
+        (["a"], (0.9 + 0.75) / 2),
+        (["c"], (0.9 + 0.75 + 0.5) / 3),
+    ):
+        left = without(whole, names)
+        (saved,) = save([left], tmp_path / names[0])
+        for one in (left, without(sparse, names), load(saved)[0]):
+            assert score(one.matrix, "acc.incremental") == pytest.approx(incremental)
+            assert score(one.matrix, "forgetting.chaudhry2018") == pytest.approx(
+                {"a": 0.3, "b": 0.5, "c": 0.4}[names[0]]
+            )
+    left = without(whole, ["b"])
+    assert left.timeline.inside == (True, True, False) * 3
+    assert score(left.matrix, "anytime.average") != score(without(sparse, ["b"]).matrix, "anytime.average")
+    with pytest.raises(UsageError, match="no column for the rows inside tasks"):
+        write_long([left])
+    assert without(left, ["c"]).timeline.inside == left.timeline.inside
+
+
+def test_which_concepts_have_a_row_of_their_own_stays_known() -> None:
+    """Batches after which a and c had been learned; the plan left out the rows before. The visits name all three."""
+    rows = tuple(scored(-1 + k, 0.1 * k, 0.5, 0.6, step=50 * k, task_end=False) for k in (1, 2, 3))
+    run = detector(
+        rows=rows,
+        learned_at={0: 0, 1: 1, 2: 2},
+        visits=((0, 0), (50, 1), (100, 2)),
+        plan=Plan(rows=(4, 9, 14)),
+        identity=Identity("naive", {}, feeding={"batch": 10}),
+    )
+    assert run.timeline.own == (True, True, False)
+    assert without(run, ["a"]).timeline.own == (True, False)
+    assert without(run, ["b"]).timeline.own == (True, False)
+    failed = detector(rows=(scored(0, 0.9, 0.1, 0.1),), plan=Plan(rows=(0, 2)), status="failed")
+    assert failed.timeline.own == (True, False, True)
+    assert without(failed, ["b"]).timeline.own == (True, True)

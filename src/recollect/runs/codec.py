@@ -18,6 +18,7 @@ from recollect.runs.identity import Identity
 from recollect.runs.older import from_schema_1, lift_line, with_targets
 from recollect.runs.run import ACCURACY, Measure, Online, Plan, Row, Run, Source, Start, Task
 from recollect.runs.seeds import Seeds
+from recollect.runs.timeline import Cut
 
 SCHEMA = 2
 
@@ -60,6 +61,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "targets": [asdict(target) for target in run.targets],
         "plan": _filled(asdict(run.plan)),
         "learned_at": None if run.learned_at is None else sorted(run.learned_at.items()),
+        "cut": None if run.cut is None else {name: list(which) for name, which in asdict(run.cut).items()},
         "visits": [list(visit) for visit in run.visits],
         "created": run.created,
         "finished": run.finished,
@@ -86,7 +88,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
     try:
         stream = data["stream"]
         learned_at = data.get("learned_at")
-        seeds, source = data.get("seeds"), data.get("source")
+        cut, seeds, source = data.get("cut"), data.get("seeds"), data.get("source")
         return Run(
             learner=_text(data["learner"]),
             stream=_text(stream["name"]),
@@ -108,6 +110,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             targets=tuple(Measure(**target) for target in data.get("targets", ())),
             plan=_plan(data.get("plan")),
             learned_at=None if learned_at is None else {_whole(t): _whole(r) for t, r in learned_at},
+            cut=None if cut is None else Cut(*(tuple(map(_whole, cut[name])) for name in ("own", "inside"))),
             visits=tuple((_whole(step), _whole(task)) for step, task in data.get("visits", ())),
             data_hash=_text_or_none(stream.get("data_hash")),
             status=data.get("status", "finished"),

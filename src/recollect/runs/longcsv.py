@@ -31,6 +31,11 @@ def write_long(runs: Iterable[Run]) -> str:
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
     for number, run in enumerate(runs):
+        if run.cut is not None and run.cut.inside:
+            raise UsageError(
+                f"The long table has no column for the rows inside tasks of {run.name}, which lost some of its tasks."
+                " Write the whole run, and leave them out when it is read."
+            )
         for cell in cells_of(run):
             writer.writerow({**cell, "run": number})
     return out.getvalue()

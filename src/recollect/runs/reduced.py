@@ -8,6 +8,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.runs.run import Row, Run
+from recollect.runs.timeline import Cut
 
 NOTE = "seen where a concept had been learned: the seeds learned their concepts after different rows"
 
@@ -45,6 +46,10 @@ def without(run: Run, names: Collection[str]) -> Run:
         tasks=tuple(run.tasks[place] for place in kept),
         rows=tuple(_row(row, kept, there) for row in (*([] if time.base is None else [time.base]), *timed)),
         learned_at={new: new_place[at] for new, old in enumerate(kept) if (at := time.learned_at[old]) >= 0},
+        cut=Cut(
+            own=tuple(new for new, old in enumerate(kept) if time.own[old]),
+            inside=tuple(new for new, old in enumerate(there_at) if time.inside[old]),
+        ),
         joint_run=None if run.joint_run is None else without(run.joint_run, names),
         notes=(*run.notes, f"left out: {', '.join(name for name in there if name in names)}"),
     )
@@ -96,7 +101,9 @@ def at_task_ends(run: Run) -> Run:
             " (subset), smaller batches or more planned rows; or score the runs one by one."
         )
     joint = None if run.joint_run is None else at_task_ends(run.joint_run)
-    return replace(run, rows=_ends(run, range(run.T)), learned_at=None, joint_run=joint, notes=(*run.notes, NOTE))
+    return replace(
+        run, rows=_ends(run, range(run.T)), learned_at=None, cut=None, joint_run=joint, notes=(*run.notes, NOTE)
+    )
 
 
 def at_rows(run: Run, tasks: Collection[int]) -> Run:
@@ -110,7 +117,7 @@ def at_rows(run: Run, tasks: Collection[int]) -> Run:
            [0.5, 0.8]])
     """
     kept = tuple(sorted(tasks))
-    return replace(run, plan=replace(run.plan, rows=kept, every=None), rows=_ends(run, kept), learned_at=None)
+    return replace(run, plan=replace(run.plan, rows=kept, every=None), rows=_ends(run, kept), learned_at=None, cut=None)
 
 
 def _ends(run: Run, tasks: Iterable[int]) -> tuple[Row, ...]:

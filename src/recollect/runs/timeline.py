@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """What the rows of a run that lost some of its tasks no longer tell: the tasks whose row came right after them,
+    and the places of the rows inside tasks.
+    """
+
+    own: tuple[int, ...] = ()
+    inside: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Timeline:
     """The base row (the learner before any training), the rows in time (None: planned and absent), and for each task
     the row by which it had first been learned (-1: none).
@@ -58,6 +68,10 @@ def timeline_of(run: Run) -> Timeline:
         if not all(-1 <= row < len(timed) + absent for row in learned_at):
             raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
         rows = (*timed, *[None] * absent)
+        if run.cut is not None:
+            own = tuple(task in run.cut.own for task in range(T))
+            inside = tuple(place in run.cut.inside for place in range(len(rows)))
+            return Timeline(first, rows, tuple(learned_at), own, inside)
         own = tuple(_is_own(run, task, place, rows) for task, place in enumerate(learned_at))
         return Timeline(first, rows, tuple(learned_at), own, (False,) * len(rows))
     ends: dict[int, Row] = {}
