@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
+from types import MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,19 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.learners import Setting, wrap
-from recollect.learners.abilities import HOOKS, check_learner, misspelt
+from recollect.learners.abilities import (
+    HOOKS,
+    Flags,
+    LearnsUnits,
+    Noted,
+    Represents,
+    Sees,
+    SelectsWeights,
+    Settles,
+    Signals,
+    misspelt,
+)
+from recollect.learners.base import Learner
 from recollect.learners.guess import RandomGuess
 from recollect.learners.options import NoOptions
 from recollect.protocol import iter_protocol, run_protocol
@@ -211,6 +225,98 @@ def test_the_hooks_of_a_wrapped_object_are_used(tmp_path: Path) -> None:
 
 
 def test_every_hook_of_the_protocols_is_known() -> None:
-    check_learner(
-        Whole(), tuple(name for name in HOOKS if name not in ("settle", "see", "flagged", "represent", "notes"))
-    )
+    protocols = (Flags, LearnsUnits, Noted, Represents, Sees, SelectsWeights, Settles, Signals, Learner)
+    assert {member for one in protocols for member in vars(one) if not member.startswith("_")} <= set(HOOKS)
+
+
+class Ours:
+    def __call__(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("slip", "value", "hook"),
+    [
+        ("setle", lambda: None, "settle"),
+        ("setle", partial(print), "settle"),
+        ("setle", Ours(), "settle"),
+        ("flaged", MethodType(lambda self, scores, task: scores, 0), "flagged"),
+        ("note", ("said",), "notes"),
+        ("stored_sample", 3, "stored_samples"),
+        ("signal", [4], "signals"),
+        ("learns_at_end", True, "learns_at_ends"),
+        ("endtask", lambda: None, "end_task"),
+    ],
+)
+def test_a_slip_is_found_in_classes_objects_modules_and_what_is_wrapped(slip: str, value: Any, hook: str) -> None:
+    on_class = type("Mine", (Part,), {slip: value})()
+    on_object = Part()
+    setattr(on_object, slip, value)
+    slotted = type("Slotted", (Part,), {"__slots__": (slip,)})()
+    setattr(slotted, slip, value)
+    module = ModuleType("mine")
+    vars(module).update(learn=lambda batch: None, score=lambda x: np.zeros((len(x), 4)), **{slip: value})
+    for mine in (on_class, on_object, slotted, module, SimpleNamespace(**vars(module))):
+        with pytest.raises(UsageError, match=f"has '{slip}', which nothing calls; .* '{hook}'"):
+            wrap(mine, Setting.of(stream()))
+
+
+def test_other_letters_beside_the_hook_are_a_slip_too() -> None:
+    with pytest.raises(UsageError, match="'endTask', which nothing calls"):
+        next(iter_protocol(with_method(Whole, "endTask"), stream(), seed=0))
+
+
+@pytest.mark.parametrize("name", ["signal", "states", "score_history", "noted"])
+def test_a_value_of_another_kind_is_no_slip(name: str) -> None:
+    mine = Part()
+    setattr(mine, name, {"loss": 0.5})
+    assert not list(misspelt(mine))
+
+
+@pytest.mark.parametrize(
+    ("hook", "value", "message"),
+    [
+        ("notes", "one sentence", "notes is read as a tuple of sentences"),
+        ("stored_samples", None, "stored_samples is read as a number"),
+        ("signals", 3, "signals is read as a tuple of steps"),
+        ("learns_at_ends", "yes", "learns_at_ends is read as True or False"),
+    ],
+)
+def test_a_value_that_is_none_is_refused_before_the_run(hook: str, value: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        next(iter_protocol(type("Mine", (Whole,), {hook: value})(), stream(), seed=0))
+
+
+def test_half_an_ability_is_refused() -> None:
+    with pytest.raises(UsageError, match="Mine has keep_if_best alone"):
+        next(iter_protocol(type("Mine", (Whole,), {"keep_if_best": lambda self, accuracy: None})(), stream(), seed=0))
+
+
+def test_all_that_a_wrapped_object_can_do_is_used() -> None:
+    class Able(Part):
+        signals = (4,)
+        learns_at_ends = True
+        selects_weights = False
+
+        def flagged(self, scores: Any, task: Any) -> Any:
+            return scores[:, 0] > 0
+
+        def represent(self, x: Any) -> Any:
+            return x
+
+        def keep_if_best(self, accuracy: float) -> None:
+            self.best = accuracy
+
+    mine = Able()
+    learner: Any = wrap(mine, Setting.of(stream()))
+    for ability in (Flags, LearnsUnits, Represents, SelectsWeights, Signals):
+        assert isinstance(learner, ability), ability
+    learner.keep_if_best(0.5)
+    assert (mine.best, learner.signals, learner.learns_at_ends, learner.selects_weights) == (0.5, (4,), True, False)
+    assert learner.represent(X) is X
+    for ability in (Flags, LearnsUnits, Represents, SelectsWeights, Signals):
+        assert not isinstance(wrap(Part(), Setting.of(stream())), ability), ability
+    rows = iter_protocol(learner, stream(), seed=0)
+    assert next(rows).signals == ()
+    mine.signals = (4, 8)
+    assert next(rows).signals == (8,)

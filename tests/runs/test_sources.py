@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 
@@ -85,6 +86,16 @@ def test_objects_partials_and_methods_have_the_code_of_their_classes(place):
     one = hashes(place, "mine", "Mine", {"mine": LEARNER + "    def net(self): pass\n"})
     made = sys.modules["mine"].Mine()
     assert code_of([made]) == code_of([made.net]) == code_of([functools.partial(made.net)]) == one
+
+
+def test_what_a_module_or_an_object_was_given_counts(place):
+    """A learner made of functions has no class of its own: its functions are its code."""
+    one = hashes(place, "mine", "learn", {"mine": "def learn(batch): pass\n"})
+    module = sys.modules["mine"]
+    given = types.SimpleNamespace(learn=module.learn)
+    given.again = functools.partial(given.learn)
+    assert code_of([module]) == code_of([given]) == one
+    assert hashes(place, "mine", "learn", {"mine": "def learn(batch): return 1\n"}) != one
 
 
 def test_ours_and_those_of_libraries_have_versions_instead():

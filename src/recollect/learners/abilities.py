@@ -11,11 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
+from functools import cached_property, partialmethod
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from recollect.errors import UsageError
 from recollect.learners.base import Learner
 from recollect.problems.base import Flags, Represents
+from recollect.values import shown
 
 __all__ = [
     "Configured",
@@ -106,9 +111,20 @@ HOOKS: dict[str, tuple[str, ...] | None] = {
     "see": ("view",),
     "flagged": ("scores", "task"),
     "represent": ("x",),
+    "keep_if_best": ("accuracy",),
     "stored_samples": None,
     "stored_bytes": None,
     "notes": None,
+    "signals": None,
+    "selects_weights": None,
+    "learns_at_ends": None,
+}
+# What the values are, and in words.
+_VALUES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(("stored_samples", "stored_bytes"), (Real, "a number")),
+    "notes": ((tuple, list), "a tuple of sentences"),
+    "signals": ((tuple, list), "a tuple of steps"),
+    **dict.fromkeys(("selects_weights", "learns_at_ends"), ((bool, np.bool_), "True or False")),
 }
 # What a subclass of a learner of ours overrides.
 _METHODS = ("train_on", "retrieve", "remember", "importance_of")
@@ -126,7 +142,7 @@ def check_learner(learner: object, needs: tuple[str, ...], is_asked: bool = True
     A learner that only an examiner of the user's asks (`is_asked` is false) need not score.
     """
     needs = needs if is_asked else tuple(hook for hook in needs if hook != "score")
-    lacking = [hook for hook in needs if not hasattr(type(learner), hook) and hook not in vars(learner)]
+    lacking = [hook for hook in needs if not hasattr(type(learner), hook) and hook not in _own(learner)]
     if lacking:
         slips = "".join(f" It has {slip!r}: is that {hook!r}?" for slip, hook in misspelt(learner) if hook in lacking)
         raise UsageError(
@@ -144,9 +160,12 @@ def check_hooks(thing: object, hooks: Iterable[str]) -> None:
             f"The learner {name} has {slip!r}, which nothing calls; the nearest that is called is {hook!r}. Rename it"
             f" to that, or if it is your own, to something else ('_{slip}' will do)."
         )
+    halves = [hook for hook in ("selects_weights", "keep_if_best") if hasattr(thing, hook)]
+    if len(halves) == 1:
+        raise UsageError(f"{name} has {halves[0]} alone: weights are kept by selects_weights with keep_if_best.")
     for hook in hooks:
-        there = inspect.getattr_static(thing, hook, None)
-        if there is not None:
+        there = inspect.getattr_static(thing, hook, HOOKS)
+        if there is not HOOKS and (there is not None or HOOKS[hook] is None):  # a method that is None is none
             _refuse_other_kind(name, getattr(thing, hook, there), there, hook)
 
 
@@ -157,24 +176,38 @@ def misspelt(learner: object) -> Iterator[tuple[str, str]]:
     >>> dict(misspelt(Mine()))
     {'setle': 'settle'}
     """
-    own = {
-        name: value
-        for base in type(learner).__mro__
-        if base.__module__.split(".")[0] not in ("recollect", "builtins")
-        for name, value in vars(base).items()
-    }
+    own = _own(learner)
     for name, value in own.items():
-        if name.startswith("_") or name in (*HOOKS, *_METHODS, _SKLEARNS) or not _is_used(value):
+        if name.startswith("_") or name in (*HOOKS, *_METHODS, _SKLEARNS) or isinstance(value, type):
             continue
         methods = [method for method in _METHODS if hasattr(type(learner), method)]
-        alike = {hook: _alikeness(name, hook) for hook in (*HOOKS, *methods) if hook not in own}
+        hooks = [hook for hook in (*HOOKS, *methods) if _may_be(value, hook)]
+        alike = {hook: _alikeness(name, hook) for hook in hooks if hook not in own or _is_spelled(name, hook)}
         best = max(alike, key=alike.__getitem__, default=None)
         if best is not None and alike[best] >= _ALIKE:
             yield name, best
 
 
-def _is_used(value: object) -> bool:
-    return inspect.isroutine(value) or isinstance(value, property)
+def _own(thing: object) -> dict[str, Any]:
+    """What the user gave an object: in its classes, and in itself, as a module holds it."""
+    bases = [base for base in type(thing).__mro__ if base.__module__.split(".")[0] not in ("recollect", "builtins")]
+    own = {name: value for base in reversed(bases) for name, value in vars(base).items()}
+    slots = {name: getattr(thing, name, None) for name, value in own.items() if inspect.ismemberdescriptor(value)}
+    return own | slots | getattr(thing, "__dict__", {})
+
+
+def _may_be(value: object, hook: str) -> bool:
+    """Whether this was meant for such a hook: something that is called, or read, or a value of its kind."""
+    if inspect.isroutine(value) or isinstance(value, property | cached_property):
+        return True
+    if HOOKS.get(hook, ()) is None:
+        return isinstance(value, _VALUES[hook][0])
+    return callable(value) or isinstance(value, partialmethod)
+
+
+def _is_spelled(name: str, hook: str) -> bool:
+    """Whether a name is a hook's in other letters: endTask beside end_task is called no more than alone."""
+    return name.replace("_", "").lower() == hook.replace("_", "")
 
 
 def _alikeness(name: str, hook: str) -> float:
@@ -200,6 +233,9 @@ def _refuse_other_kind(name: str, value: Any, there: object, hook: str) -> None:
     if arguments is None:
         if callable(value):
             raise UsageError(f"{name}.{hook} is read as a value, and it is a method. Put @property above it.")
+        kind, words = _VALUES[hook]
+        if not isinstance(value, kind):
+            raise UsageError(f"{name}.{hook} is read as {words}; it is {shown(value)}.")
         return
     called = f"{hook}({', '.join(arguments)})"
     if isinstance(there, property) or not callable(value):

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.learners.abilities import HOOKS, Flags, Noted, Represents, Sees, Settles, check_hooks, misspelt
+from recollect.learners.abilities import (
+    HOOKS,
+    Flags,
+    LearnsUnits,
+    Noted,
+    Represents,
+    Sees,
+    SelectsWeights,
+    Settles,
+    Signals,
+    check_hooks,
+    misspelt,
+)
 from recollect.learners.base import Array, Learner, Resumable, Scores, Setting, State
 from recollect.learners.keeping import attributes_of, give_attributes
 from recollect.runs.seeds import Seeds
@@ -124,8 +136,9 @@ def wrap(learner: Any, setting: Setting, seeds: Seeds | None = None) -> Learner:
     check_hooks(learner, [hook for hook in HOOKS if hook != "score"])
     if isinstance(learner, Learner) and how == "by place":
         return learner
-    kind = RepresentingObject if isinstance(learner, Represents) else ObjectLearner
-    return (FlaggingObject if isinstance(learner, Flags) else kind)(learner, setting, how)
+    able = [kind for ability, kind in _ABLE.items() if isinstance(learner, ability)]
+    kind = able[0] if len(able) == 1 else type(ObjectLearner.__name__, (*able, ObjectLearner), {})
+    return cast(Learner, kind(learner, setting, how))
 
 
 class ObjectLearner:
@@ -211,6 +224,47 @@ class RepresentingObject(ObjectLearner):
     def represent(self, x: Array) -> Any:
         """What the object says."""
         return self.wrapped.represent(x)
+
+
+class SignallingObject(ObjectLearner):
+    """An object that says when the stream has changed."""
+
+    @property
+    def signals(self) -> tuple[int, ...]:
+        """What the object says."""
+        return tuple(self.wrapped.signals)
+
+
+class UnitObject(ObjectLearner):
+    """An object that learns from a whole unit at once."""
+
+    @property
+    def learns_at_ends(self) -> bool:
+        """What the object says."""
+        return bool(self.wrapped.learns_at_ends)
+
+
+class SelectingObject(ObjectLearner):
+    """An object that may keep the weights that were best on validation samples."""
+
+    @property
+    def selects_weights(self) -> bool:
+        """What the object says."""
+        return bool(self.wrapped.selects_weights)
+
+    def keep_if_best(self, accuracy: float) -> None:
+        """Tell the object."""
+        self.wrapped.keep_if_best(accuracy)
+
+
+# What an object can do that its learner can only then.
+_ABLE: dict[type, type[ObjectLearner]] = {
+    Flags: FlaggingObject,
+    Represents: RepresentingObject,
+    Signals: SignallingObject,
+    LearnsUnits: UnitObject,
+    SelectsWeights: SelectingObject,
+}
 
 
 class SklearnLearner:

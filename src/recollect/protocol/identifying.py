@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recollect.learners.abilities import Configured
@@ -32,7 +33,8 @@ def identity_of(learner: Learner, stream: Stream, target: Target | str | None = 
     options = options_of(learner)
     chosen = parameters(inner) if options is None else options
     kind = type(inner)
-    made = identity(f"{kind.__module__}:{kind.__qualname__}", chosen, [inner], stream, target)
+    name = inner.__name__ if isinstance(inner, ModuleType) else f"{kind.__module__}:{kind.__qualname__}"
+    made = identity(name, chosen, [inner], stream, target)
     return replace(made, later=later_defaults(learner.options)) if isinstance(learner, Configured) and options else made
 
 

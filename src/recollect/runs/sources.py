@@ -46,15 +46,24 @@ def is_known(module: str) -> bool:
 
 
 def _definitions(thing: Any) -> Iterator[Any]:
-    """The classes and functions behind a thing: all bases of a class, what a partial or a method calls."""
-    while isinstance(thing, partial | MethodType):
-        thing = thing.func if isinstance(thing, partial) else thing.__func__
+    """The classes and functions behind a thing: all bases of a class, what a partial or a method calls, and the
+    functions that an object or a module holds.
+    """
+    thing = _called(thing)
     if isinstance(thing, FunctionType):
         yield thing
         return
     for base in (thing if isinstance(thing, type) else type(thing)).__mro__:
         if not is_known(base.__module__):
             yield base
+    held = {} if isinstance(thing, type) else getattr(thing, "__dict__", {})
+    yield from (called for one in held.values() if isinstance(called := _called(one), FunctionType))
+
+
+def _called(thing: Any) -> Any:
+    while isinstance(thing, partial | MethodType):
+        thing = thing.func if isinstance(thing, partial) else thing.__func__
+    return thing
 
 
 @cache  # a file that is edited while the process lives is not what the process runs
