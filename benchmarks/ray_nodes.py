@@ -33,7 +33,7 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results" / "ray_nodes.md"
 BRIDGE, NET = "rcbridge", "10.213.77"
 PORT = 6399
-LIMIT = 420.0
+LIMIT = 900.0
 EXPERIMENT = """
 name: nodes
 streams: [{name: digits, tasks: 5}]
@@ -77,8 +77,8 @@ def inside(name: str, *command: str, **options: object) -> subprocess.Popen[str]
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_AUTH_MODE": "disabled",  # nobody else is on this network
         "RAY_health_check_period_ms": "1000",
-        "RAY_health_check_timeout_ms": "2000",
-        "RAY_health_check_failure_threshold": "3",
+        "RAY_health_check_timeout_ms": "10000",
+        "RAY_health_check_failure_threshold": "5",
         "OMP_NUM_THREADS": "1",
     }
     return subprocess.Popen(
@@ -198,7 +198,7 @@ def one(number: int, place: Path, local: dict[str, bytes], cluster: Cluster, dra
             with contextlib.suppress(ProcessLookupError):
                 os.kill(draw.choice(there), signal.SIGKILL)
                 made.workers += 1
-        pause = time.monotonic() + draw.uniform(3, 15)
+        pause = time.monotonic() + draw.uniform(2, 10)
     else:
         os.killpg(running.pid, signal.SIGKILL)
     made.seconds = round(time.monotonic() - began, 1)

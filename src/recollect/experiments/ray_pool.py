@@ -35,8 +35,8 @@ _TO_CONNECT = 60.0
 _TO_APPEAR = 90.0
 # How Ray words that an actor could not be made: its module cannot be imported there.
 _NEVER_BEGAN = "error raised in its creation task"
-# And that an actor died with its machine.
-_MACHINE_GONE = "its node has died"
+# And that an actor died with its machine, or while it waited for one.
+_MACHINE_GONE = ("its node has died", "The actor never ran")
 # In seconds: after so long without news it is said what is waited for; and how often it is looked for new machines.
 _QUIET = 60.0
 _LOOK = 10.0
@@ -127,7 +127,9 @@ class _RayWorker(Worker):
         except self.ray.exceptions.RayError as error:
             unavailable = self.ray.exceptions.ActorUnavailableError
             self.cause = shorten(str(error).strip().splitlines()[-1], 200)
-            self.is_to_blame = _MACHINE_GONE not in str(error) and not isinstance(error, unavailable)
+            self.is_to_blame = not any(gone in str(error) for gone in _MACHINE_GONE) and not isinstance(
+                error, unavailable
+            )
             if isinstance(error, self.ray.exceptions.RayTaskError) or _NEVER_BEGAN in str(error):
                 raise RecollectError(
                     f"A worker on Ray cannot work: {self.cause.rstrip('.')}. All machines of the cluster need the same"

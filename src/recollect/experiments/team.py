@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
@@ -60,7 +60,7 @@ class Team(ABC, Generic[W]):
         self.size = max(1, size)
         self.waiting = deque(jobs)
         self.workers: list[W] = []
-        self.deaths: dict[str, int] = {}
+        self.deaths: Counter[tuple[str, bool]] = Counter()  # by run, and whether the run may be to blame
 
     @abstractmethod
     def hire(self) -> W:
@@ -131,8 +131,8 @@ class Team(ABC, Generic[W]):
         worker.join()
         cause = worker.cause_of_death()
         limit = _DEATHS if worker.is_to_blame else _LOSSES
-        self.deaths[job.name] = self.deaths.get(job.name, 0) + 1
-        if self.deaths[job.name] < limit:
+        self.deaths[job.name, worker.is_to_blame] += 1
+        if self.deaths[job.name, worker.is_to_blame] < limit:
             self.waiting.appendleft(job)
             return Report("died", message=f"its worker process died ({cause})")
         times = "twice" if limit == _DEATHS else f"{limit} times"
