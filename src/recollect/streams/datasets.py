@@ -159,6 +159,12 @@ def make_stream(
         return build_stream(images, Spec.of(options))
     _refuse(name, test_fraction=test_fraction, grey=grey or None, crop=crop or None)
     if named.dataset not in CATALOGUE:
+        if _found(name, data, Path.is_file):
+            raise UsageError(
+                f"{name} is a file of a kind that is not read as a stream. Give a table as .csv, arrays as .npz (X, y,"
+                " concept, or x_train, y_train, x_test, y_test), or pyCLAD's concepts as .npy; the ending in small"
+                " letters."
+            )
         near = nearest(name, stream_names(), cutoff=0.6)
         hint = "there are" if near is None else f"did you mean {near!r}? There are"
         raise UsageError(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import UsageError
-from recollect.streams import concept_stream, make_stream
+from recollect.streams import concept_stream, make_stream, stream_from_concepts
 from recollect.streams.concepts.arrays import adbench_files, is_pyclad, read_adbench, read_pyclad
 from tests.streams.concepts.files import write_adbench, write_pyclad
 
@@ -91,3 +91,19 @@ def test_a_concept_without_its_parts_is_named(tmp_path):
     np.save(tmp_path / "concepts.npy", np.array(made, dtype=object), allow_pickle=True)
     with pytest.raises(UsageError, match="lacks c1_test_labels"):
         make_stream(str(tmp_path / "concepts.npy"))
+
+
+def test_windows_in_three_dimensions_are_the_windows_of_a_table(tmp_path):
+    x = np.arange(60.0).reshape(3, 10, 2) ** 1.5
+    windows = np.stack([x[k, a : a + 4] for k in range(3) for a in range(7)])
+    y, concept = np.tile([0, 0, 0, 1, 0, 0, 1], 3), np.repeat(["a", "b", "c"], 7)
+    np.savez(tmp_path / "windows.npz", X=windows, y=y, concept=concept)
+    stream = make_stream(str(tmp_path / "windows.npz"), scenario="concept-incremental")
+    assert stream.input_shape == (8,)
+    # The newest row first, as the option `window` has it, and as detectors of windows expect.
+    assert stream.data.x_train[8].tolist() == x[1, 1:5][::-1].ravel().tolist()
+    parts = [(name, windows[concept == name][:5], windows[concept == name][5:], [0, 1]) for name in "abc"]
+    given = stream_from_concepts(parts)
+    assert given.data.x_test[1].tolist() == x[0, 6:10][::-1].ravel().tolist()
+    with pytest.raises(UsageError, match=r"holds windows, \(21, 4, 2\); leave out window"):
+        make_stream(str(tmp_path / "windows.npz"), scenario="concept-incremental", window=3)

@@ -20,6 +20,8 @@ CHUNK = 1 << 16
 def checked_features(x: ArrayLike, what: str, columns: Sequence[str] = ()) -> NDArray[Any]:
     """A table of finite numbers, (rows, features); float32 and float64 stay as they are, others become float64.
 
+    Windows, (samples, rows, features), become flat samples (see `flat_windows`).
+
     >>> checked_features([[1, 2], [3, np.nan]], "the table", ["speed", "load"])
     Traceback (most recent call last):
     ...
@@ -27,12 +29,16 @@ def checked_features(x: ArrayLike, what: str, columns: Sequence[str] = ()) -> ND
 fill them (with the column's median, say) before making a stream.
     """
     array = as_array(x, what)
+    if array.ndim == 3 and 0 not in array.shape:
+        array = flat_windows(array)
+        columns = lagged_names(columns, array.shape[1])
     if array.ndim == 2 and array.dtype.kind == "O":
         array = as_numbers(array, what)
     if array.ndim != 2 or array.dtype.kind not in "buif" or 0 in array.shape:
         raise UsageError(
             f"{what} is a table of numbers, one row per sample and one column per feature, not empty; got shape"
-            f" {array.shape} of type {array.dtype}. Series and images are made flat rows first."
+            f" {array.shape} of type {array.dtype}. Windows of shape (samples, rows, features) are taken too;"
+            " images are made flat rows first."
         )
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
@@ -47,6 +53,27 @@ fill them (with the column's median, say) before making a stream.
             " (with the column's median, say) before making a stream."
         )
     return array
+
+
+def flat_windows(windows: NDArray[Any]) -> NDArray[Any]:
+    """Windows, (samples, rows, features), the oldest row first, as flat samples, the newest row first.
+
+    That is what the option `window` makes of a table, and what detectors of windows expect.
+
+    >>> flat_windows(np.array([[[1, 10], [2, 20], [3, 30]]])).tolist()
+    [[3, 30, 2, 20, 1, 10]]
+    """
+    return np.ascontiguousarray(windows[:, ::-1]).reshape(len(windows), -1)
+
+
+def lagged_names(columns: Sequence[str], width: int) -> tuple[str, ...]:
+    """The names of the features of flat windows: those of the newest row, and how far back the others are.
+
+    >>> lagged_names(["load", "wind"], 4)
+    ('load', 'wind', 'load -1', 'wind -1')
+    """
+    lags = range(width // len(columns)) if columns else ()
+    return tuple(f"{column} -{lag}" if lag else str(column) for lag in lags for column in columns)
 
 
 def checked_labels(y: ArrayLike, n: int, what: str) -> NDArray[np.int64]:

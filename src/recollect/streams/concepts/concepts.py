@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
-from recollect.streams.concepts.checks import CHUNK, checked_features, checked_labels, checked_names, constant_columns
+from recollect.streams.concepts.checks import (
+    CHUNK,
+    checked_features,
+    checked_labels,
+    checked_names,
+    constant_columns,
+    lagged_names,
+)
 
 Index = NDArray[np.int64]
 
@@ -43,14 +50,18 @@ class Concepts:
         if not len(train) or self.y_train[train].all():
             only = f"only {len(train):,} anomalies" if len(train) else "no training rows"
             raise UsageError(
-                f"Every concept needs normal training rows; {name!r} of {self.name} has {only}. Leave it out (order"
-                " names the concepts to use), join it to another, or give it normal rows."
+                f"Every concept needs normal training rows; {name!r} of {self.name} has {only}{self._said()}. Leave it"
+                " out (order names the concepts to use), join it to another, or give it normal rows."
             )
         if not len(test):
             raise UsageError(
-                f"Every concept needs test rows; {name!r} of {self.name} has none. Leave it out (order names the"
-                " concepts to use), or split training and test rows another way (test_fraction)."
+                f"Every concept needs test rows; {name!r} of {self.name} has none{self._said()}. Leave it out (order"
+                " names the concepts to use), or split training and test rows another way (test_fraction)."
             )
+
+    def _said(self) -> str:
+        """What was done to the rows, where rows are missing."""
+        return f" ({'; '.join(self.notes)})" if self.notes else ""
 
     @cached_property
     def digests(self) -> tuple[str, ...]:
@@ -122,7 +133,7 @@ def concepts_from_parts(
         y_test=np.concatenate([part[3] for part in checked]),
         train=tuple(np.split(np.arange(ends_train[-1]), ends_train[:-1])),
         test=tuple(np.split(np.arange(ends_test[-1]), ends_test[:-1])),
-        columns=tuple(columns),
+        columns=lagged_names(columns, widths[0]),
         notes=notes,
     )
 
@@ -168,5 +179,5 @@ def concepts_from_arrays(
         y_test=checked_labels(y_test, len(test), "y_test"),
         train=tuple(np.flatnonzero(which_train == label) for label in natural),
         test=tuple(np.flatnonzero(which_test == label) for label in natural),
-        columns=tuple(columns),
+        columns=lagged_names(columns, train.shape[1]),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,12 @@ from numpy.typing import NDArray
 
 from recollect.errors import MissingExtra, UsageError
 from recollect.streams.concepts.build import build
-from recollect.streams.concepts.checks import checked_features, checked_labels, there_are
+from recollect.streams.concepts.checks import checked_features, checked_labels, flat_windows, there_are
 from recollect.streams.concepts.concepts import Concepts
 from recollect.streams.concepts.generate import TEST_FRACTION, concepts_of_rows
 from recollect.streams.concepts.rows import Rows
 from recollect.streams.concepts.spec import SourceSpec, read_options
+from recollect.streams.concepts.times import times
 from recollect.streams.concepts.windows import Windows, windowed
 from recollect.streams.npz import in_small_letters, read_npz
 from recollect.streams.stream import Stream
@@ -82,12 +82,23 @@ def numbers(table: Any, columns: Sequence[str], what: str) -> NDArray[Any]:
     strange = [str(column) for column in columns if table[column].dtype.kind not in "buif"]
     if strange:
         shown = ", ".join(map(repr, strange[:5])) + (", ..." if len(strange) > 5 else "")
+        values = (str(value) for value in table[strange[0]].dropna().tolist())
+        first = next((value for value in values if not _is_number(value)), "nothing")
         raise UsageError(
-            f"Features are numbers; {shown} of {what} hold something else. Name the columns that are features"
-            " (features = [...]), or turn these into numbers first (one column per value, say)."
+            f"Features are numbers; {shown} of {what} hold something else ({first!r}). Name the columns that are"
+            " features (features = [...]), or turn these into numbers first (one column per value, a point for a"
+            " decimal comma)."
         )
     kind = np.float32 if all(table[column].dtype == np.float32 for column in columns) else np.float64
     return checked_features(table[list(columns)].to_numpy(dtype=kind), what, [str(column) for column in columns])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
@@ -114,7 +125,7 @@ def _rows(table: Any, spec: SourceSpec, name: str) -> Rows:
     taken = {*special.values(), concept, *_PYCLAD}
     features = [str(c) for c in spec.features or (column for column in known if column not in taken)]
     if spec.time_column is not None:
-        table = table.iloc[np.argsort(_time(table[spec.time_column], name), kind="stable")]
+        table = table.iloc[np.argsort(times(table[spec.time_column], name), kind="stable")]
     x = numbers(table, features, name)
     y = checked_labels(table[spec.label_column].to_numpy(), len(x), f"the column {spec.label_column!r} of {name}")
     group, groups = _coded(table[concept], name) if by_column else (None, ())
@@ -199,33 +210,18 @@ def _last(group: NDArray[np.int64], fraction: float) -> NDArray[np.bool_]:
     return test
 
 
-def _time(column: Any, name: str) -> NDArray[Any]:
-    if column.dtype.kind not in "buifM":
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # pandas guesses row by row where it finds no common form
-                column = _pandas().to_datetime(column)
-        except (ValueError, TypeError, UserWarning):
-            parsed = _pandas().to_datetime(column, errors="coerce", format="mixed")
-            strange = column[parsed.isna()] if parsed.isna().any() else column
-            line = int(np.flatnonzero(column.index == strange.index[0])[0]) + 1
-            raise UsageError(
-                f"{column.name!r} of {name} is a time: numbers, or dates of one form such as 2020-03-09 10:34:33; got"
-                f" {strange.iloc[0]!r} in row {line}."
-            ) from None
-    if column.isna().any():
-        raise UsageError(f"Every row has a time; {column.isna().sum():,} rows of {name} have none in {column.name!r}.")
-    return np.asarray(column.to_numpy())
-
-
 def _frame_of_npz(path: Path, spec: SourceSpec) -> Any:
     """X one column per feature, named by number, and the arrays that the spec names; y may stand for the label."""
     arrays = read_npz(path)
     x = in_small_letters({key: arrays[key] for key in ("X", "x") if key in arrays}, path).get("x")
-    if x is None or x.ndim != 2:
+    if x is not None and x.ndim == 3 and spec.window is not None:
+        raise UsageError(f"X in {path} holds windows, {x.shape}; leave out window, or give the rows in their order.")
+    if x is None or x.ndim not in (2, 3) or 0 in x.shape:
         raise UsageError(
-            f"{path} holds X, one row per sample and one column per feature; it has {', '.join(arrays) or 'nothing'}."
+            f"{path} holds X, one row per sample and one column per feature (or samples x rows x features); it has"
+            f" {', '.join(f'{key} {value.shape}' for key, value in arrays.items()) or 'nothing'}."
         )
+    x = x if x.ndim == 2 else flat_windows(x)
     if spec.label_column not in arrays and "y" in arrays:
         arrays[spec.label_column] = arrays["y"]
     single = {key: value for key, value in arrays.items() if key not in ("X", "x", "y") and value.shape == (len(x),)}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.streams.concepts.checks import lagged_names
 from recollect.streams.concepts.rows import Mask, Rows
 
 # How a window of rows is labelled, by the name of the rule.
@@ -97,7 +98,7 @@ def windowed(rows: Rows, how: Windows, keep_mixed: bool) -> Rows:
         fixed=True,
         group=None if rows.group is None else rows.group[last][keep],
         series=None if rows.series is None else rows.series[last][keep],
-        columns=tuple(f"{column} -{lag}" if lag else column for lag in range(size) for column in _named(rows)),
+        columns=lagged_names(_named(rows), x.shape[1]),
         notes=(*rows.notes, *notes),
     )
 
