@@ -129,7 +129,7 @@ def changed(**columns):
         (table(), {"concept_column": "plnat"}, "no column for concept_column = 'plnat'; did you mean 'plant'"),
         (table(), {"label_column": "anomaly"}, "no column for label_column = 'anomaly'; there are 'plant', 'load'"),
         (table(), {"features": ["load", "speed"]}, "no column for the feature 'speed'"),
-        (changed(site="x"), {}, "'site' of table hold something else \('x'\). Name the columns that are features"),
+        (changed(site="x"), {}, r"'site' of table hold something else \('x'\). Name the columns that are features"),
         (changed(wind=[np.nan] * 2 + [0.0] * 18), {}, "not finite: 2 in column 'wind'. Drop those rows or fill them"),
         (changed(load=[np.inf] + [0.0] * 19), {}, "not finite: 1 in column 'load'"),
         (changed(fault=[-1, 1] * 10), {}, "'fault' of table holds 0 for a normal row and 1 for an anomaly; got -1, 1"),
