@@ -87,7 +87,7 @@ class TestWhoIsAhead:
 
     def test_ahead_of_some(self) -> None:
         made = stream_of(scored("a", [0.6, 0.62, 0.61]), scored("b", [0.2, 0.21, 0.21]), scored("c", [0.6, 0.6, 0.62]))
-        assert ", and is ahead of b; it cannot be told from c: these 3 seeds are too few to tell (" in said(
+        assert ", and is ahead of b; cannot be told from c: these 3 seeds are too few to tell (" in said(
             who_is_ahead(made)
         )
 
@@ -268,3 +268,37 @@ def test_one_observation_has_no_interval() -> None:
     assert (number.value, number.n) == (0.6, 3)
     assert np.isnan(number.low)
     assert at_the_end(same) == ()
+
+
+class TestNoiseOfTheItems:
+    """A learner whose tasks keep their true accuracy: whatever AF it shows is the best of noisy scores."""
+
+    def runs(self, n: int, seeds: int, now: float = 0.8) -> list[Run]:
+        made = []
+        for seed in range(seeds):
+            run, rng = make_run("er", seed), np.random.default_rng([n, seed])
+            rows = [
+                replace(
+                    row,
+                    correct=tuple(int(k) for k in rng.binomial(n, 0.8 if row.after < 5 else now, 6)),
+                    n=(n,) * 6,
+                    restricted=None,
+                    masked=None,
+                    errors={},
+                )
+                for row in run.rows
+            ]
+            tasks = tuple(replace(task, n_samples=n, class_counts=None) for task in run.tasks)
+            made.append(replace(run, rows=tuple(rows), tasks=tasks))
+        return made
+
+    def test_what_noise_shows_is_not_called_forgetting(self) -> None:
+        learner = stream_of(self.runs(40, 5)).learners[0]
+        assert learner.numbers["forgetting.chaudhry2018"].low > 0, "by its interval alone it forgets"
+        text = str(forgotten(learner, WORDS))
+        assert text.startswith("er is not shown to forget: AF 0.0")
+        assert ", where noise of the test items alone shows 0.0" in text
+
+    def test_what_is_more_than_noise_is(self) -> None:
+        text = str(forgotten(stream_of(self.runs(40, 5, now=0.5)).learners[0], WORDS))
+        assert text.startswith("er's accuracy on earlier tasks has fallen by 0.3")

@@ -17,6 +17,7 @@ from recollect.metrics.split import by_task
 from recollect.metrics.sweep import Sweep
 from recollect.report.columns import TOTAL_TIME
 from recollect.report.comparison import PLATEAU_CURVE, plateau_of
+from recollect.report.over_items import are_shares
 from recollect.report.over_rows import curves_over_rows
 from recollect.report.provenance import config_text
 from recollect.report.results import LearnerResult, Shares
@@ -25,14 +26,16 @@ from recollect.runs import Group
 from recollect.runs.alike import matrix_of_runs
 from recollect.stats import Estimate, Plateau, estimate
 from recollect.stats.estimate import Bounds
+from recollect.stats.peak_noise import peak_noise
 
+AF, PARTS = "forgetting.chaudhry2018", tuple(f"split.{part}" for part in ("within", "older", "newer"))
 CURVES = (
     "acc.average",
     "raa.michel2023",
     "forgetting.chaudhry2018",
     "raf.michel2023",
     "acc.incremental",
-    *(f"split.{part}" for part in ("within", "older", "newer")),
+    *PARTS,
 )
 # Cells of R, joint and restricted that are laid out at a time.
 CELLS_AT_ONCE = 20_000_000
@@ -77,6 +80,7 @@ def measure(
                 errors=error_shares(group),
                 drops=batch.drops[row],
                 is_constant=_is_constant(batch.scores[row]),
+                **(batch.noise(row) if are_shares(group.runs[0]) else {}),
             )
             made[place] = MeasuredLearner(learner, group, batch.scores[row], batch.values(row))
     return [made[place] for place in range(len(groups))]
@@ -129,6 +133,7 @@ class _Batch:
             {id: band for id, band in of.items() if np.isfinite(band.value).any()} for of in self._bands(shown)
         ]
         self.scores = self._apart(matrix.R)
+        self._noise = self._apart(peak_noise(matrix))
         self.matrices = self._band(matrix.R, self._bounds["acc.average"])
         self.untrained = self._known(matrix.b)
         self.joint = self._known(matrix.joint)
@@ -148,6 +153,16 @@ class _Batch:
     def values(self, row: int) -> dict[str, Array]:
         """A group's value of every metric, a number per run."""
         return {made.id: self._values[row, :, place] for place, made in enumerate(self._outcomes)}
+
+    def noise(self, row: int) -> dict[str, Any]:
+        """What test noise alone would show as forgetting in several runs, and what AF and its parts are beyond it."""
+        alone = self._noise[row]
+        if len(alone) < 2 or np.isnan(alone).any():
+            return {}
+        values = self.values(row)
+        beyond = {id: estimate(values[id] - alone) for id in (AF, *PARTS) if not np.isnan(values[id]).any()}
+        mean = float(alone.mean())
+        return {"null": Estimate(mean, np.nan, np.nan, len(alone), "null", np.nan), "beyond": beyond}
 
     def plateau(self, row: int) -> Plateau | None:
         rising = self._curves.get(PLATEAU_CURVE)

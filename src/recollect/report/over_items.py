@@ -55,12 +55,17 @@ def _rows_of(run: Run) -> list[Row]:
     return [*([] if time.base is None else [time.base]), *(row or absent for row in time.rows)]
 
 
+def are_shares(run: Run) -> bool:
+    """Whether the scores of a run are shares of its test items that are answered right."""
+    return is_share(run.metric) or any(row.correct is not None for row in run.rows)
+
+
 def _noise(run: Run, items: Sequence[Right | None]) -> Noise:
     rows = _rows_of(run)
     scale = 100 if run.unit == "percent" else 1
     # Of samples drawn from a test set the record has the error against the whole of it, which is another question.
     errors = _block([None if row.correct is not None else row.standard_error for row in rows], run.T) / scale
-    known = is_share(run.metric) or any(row.correct is not None for row in rows)
+    known = are_shares(run)
     trials = np.full(errors.shape, np.nan)
     if known:
         sizes = _block([[task.n_samples for task in run.tasks]], run.T)

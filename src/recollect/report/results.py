@@ -40,7 +40,8 @@ class LearnerResult:
     the mean over seeds, `untrained` the row before any training, `joint` the joint learner's. `parts` are those of
     its forgetting, `errors` where its wrong answers go; `drops` is the forgetting of each task at the end, where it
     cannot be split. `is_constant`: every run gave the same scores, so that they are one observation. `null` is the
-    forgetting that test noise alone would show in a single run.
+    forgetting that test noise alone would show: in a single run with its range, of several its mean. `beyond` are AF
+    and its parts minus that, over seeds.
     """
 
     label: str
@@ -61,6 +62,7 @@ class LearnerResult:
     drops: Estimate | None = None
     is_constant: bool = False
     null: Estimate | None = None
+    beyond: Mapping[str, Estimate] = field(default_factory=dict)
 
     @property
     def is_contestant(self) -> bool:

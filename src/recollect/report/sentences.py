@@ -18,9 +18,9 @@ from recollect.report.words import (
     Name,
     Sentence,
     Words,
-    excludes_zero,
     is_positive,
     listed,
+    rate,
     sentence,
     typeset,
     with_article,
@@ -183,7 +183,7 @@ def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence
         other = typeset(float(known[nearest.label].value))
         return (sentence(Name(lead.best), f"{has}, ", Name(nearest.label), f" {other}: {_cannot(open_)}."),)
     ahead = (", and is ahead of ", *listed([rival.label for rival in behind])) if behind else ()
-    what = "it cannot be told" if behind else "but it cannot be told"
+    what = "cannot be told" if behind else "but cannot be told"
     from_ = (f"{'; ' if behind else ', '}{what} from ", *listed([rival.label for rival in open_]))
     return (sentence(Name(lead.best), has, *ahead, *from_, f": {_cannot(open_)}."),)
 
@@ -249,7 +249,7 @@ def who_is_learning(
     if rising:
         rates = [float(known[label].slope_after.value) for label in rising]
         ends = rates if len(rates) < 3 else [min(rates), max(rates)]
-        span = (" and " if len(rates) < 3 else " to ").join(dict.fromkeys(map(typeset, ends)))
+        span = (" and " if len(rates) < 3 else " to ").join(dict.fromkeys(map(rate, ends)))
         made.append(sentence("RAA still rises for ", *listed(rising), f", by {span} per {words.task} at the end."))
     stops = {label: _stop(label, one, words, T) for label, one in known.items() if one.at is not None}
     if len(stops) <= 3:
@@ -263,7 +263,11 @@ def who_is_learning(
         made.append(sentence("RAA falls for ", *listed(falling), f" from the first {words.task} to the last."))
     flat = {label: one.slope for label, one in known.items() if one.kind == "flat"}
     each = [
-        sentence("Of ", Name(x), f" no rise in RAA is shown ({with_interval(s)} per {words.task}).")
+        sentence(
+            "Of ",
+            Name(x),
+            f" no rise in RAA is shown ({_slope(s)} per {words.task}).",
+        )
         for x, s in flat.items()
     ]
     if len(each) > 2:
@@ -277,6 +281,10 @@ def _stop(label: str, one: Plateau, words: Words, T: int) -> Sentence:
     if one.kind == "peak":
         return sentence(Name(label), f"'s RAA rises up to {place} and falls after it.")
     return sentence(Name(label), f"'s RAA levels off at {place}, to less than a sixth of its rise before.")
+
+
+def _slope(slope: Estimate) -> str:
+    return rate(float(slope.value), float(slope.low), float(slope.high))
 
 
 def _at(label: str, one: Plateau, words: Words) -> tuple[str, ...]:
@@ -335,6 +343,9 @@ def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = Tru
     """
     numbers, name = learner.numbers, Name(learner.label)
     af, beside = numbers[AF], _probed(numbers.get("probe.forgetting", UNKNOWN), words)
+    if is_positive(af) and learner.null is not None and not _is_beyond(learner, AF):
+        noise = f"AF {with_interval(af)}, where noise of the test items alone shows {with_interval(learner.null)}"
+        return sentence(name, f" is not shown to forget: {noise}.{beside}")
     if not is_positive(af):
         shown = "test items" if af.method == "items" else "seeds"
         does = f"gains on earlier {words.tasks}" if af.high < 0 else f"is not shown by the {shown} to forget"
@@ -346,7 +357,7 @@ def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = Tru
     if not all(part.is_known for part in parts.values()):
         return sentence(name, f"{start}.{beside}")
     said = {id: text.format(task=words.task, tasks=words.tasks) for id, text in PARTS.items()}
-    sure = [id for id, part in parts.items() if excludes_zero(part) or (np.isnan(part.low) and part.value != 0)]
+    sure = [id for id, part in parts.items() if _is_shown(learner, id, part)]
     found = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in sure], "and")
     open_ = [id for id in parts if id not in sure]
     rest = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in open_], "and")
@@ -356,10 +367,35 @@ def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = Tru
 
 def _noise_alone(learner: LearnerResult) -> str:
     """How much of forgetting is the best of several noisy scores; nothing where that is not known."""
-    if learner.null is None:
+    if learner.null is None or np.isnan(learner.null.low):
         return ""
-    low, high = (typeset(float(end)) for end in (learner.null.low, learner.null.high))
-    return f" Noise of the test items alone would show {typeset(float(learner.null.value))} [{low}, {high}]."
+    return f" Noise of the test items alone would show {with_interval(learner.null)}."
+
+
+def _is_beyond(learner: LearnerResult, id: str) -> bool:
+    """Whether forgetting is more than test noise shows in a learner that forgets nothing; True where that is unknown.
+
+    A peak is the best of several noisy scores, and so a little too good.
+    """
+    if learner.null is None:
+        return True
+    if id in learner.beyond:
+        return is_positive(learner.beyond[id])
+    return bool(learner.numbers[id].value > learner.null.high) if not np.isnan(learner.null.high) else True
+
+
+def _is_shown(learner: LearnerResult, id: str, part: Estimate) -> bool:
+    """Whether a part of forgetting is shown to be there; of one run without an interval it is what was measured.
+
+    No part of what noise shows is below 0, so that a negative part needs no correction.
+    """
+    if np.isnan(part.low):
+        return bool(part.value != 0)
+    if part.high < 0:
+        return True
+    if part.low > 0 and part.method == "items" and learner.null is not None:
+        return bool(part.low > learner.null.value)
+    return bool(part.low > 0) and _is_beyond(learner, id)
 
 
 def _probed(probe: Estimate, words: Words) -> str:
@@ -422,8 +458,8 @@ def other_rows(ends: Mapping[str, Sequence[int | None]], words: Words, T: int) -
         verb = "was" if len(fewer) == 1 else "were"
         who = (*listed(fewer), f" {verb} evaluated after {counts} of {T} {words.tasks}, others after {most}:")
     care = (
-        " their own values of forgetting and transfer answer other questions, so that differences are taken over rows"
-        f" that all have. The {words.score} at the end is the same question for all."
+        " their own values of forgetting and transfer answer other questions."
+        f" The {words.score} at the end is the same question for all."
     )
     return (sentence(*who, care),)
 

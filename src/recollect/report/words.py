@@ -191,6 +191,18 @@ def typeset(value: float, digits: int = 3) -> str:
     return shown(value, digits).replace("-", "−")
 
 
+def rate(value: float, low: float = float("nan"), high: float = float("nan")) -> str:
+    """A slope in prose, which may be small: as many digits as tell it, or the wider end of its interval, from zero.
+
+    >>> rate(.1763), rate(.000352), rate(-.002, -.008, .004), rate(0.0)
+    ('0.176', '0.00035', '−0.0020 [−0.0080, 0.0040]', '0.000')
+    """
+    largest = max((abs(one) for one in (value, low, high) if np.isfinite(one)), default=0.0)
+    digits = 3 if largest == 0 else int(np.clip(1 - np.floor(np.log10(largest)), 3, 9))
+    ends = interval(low, high, digits).replace("-", "−")
+    return f"{typeset(value, digits)} {ends}".rstrip()
+
+
 class Name(str):
     """A learner's name within a sentence."""
 
