@@ -27,6 +27,10 @@ class MissingCells(NotComputable):
     """A cell that a metric reads was not evaluated."""
 
 
+class RecollectWarning(UserWarning):
+    """Something beside the answer that a user should know; the command prints it as a note."""
+
+
 # Which extra brings a module that is imported where it is used.
 _EXTRAS = {
     "PIL": "data",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
+from collections.abc import Callable
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.text import visible
 
@@ -101,6 +103,7 @@ def main() -> None:
     """Run the command; errors that a user can cause are one paragraph on stderr and an exit code."""
     from recollect.errors import MissingExtra, RecollectError
 
+    warnings.showwarning = _note_ours(warnings.showwarning)
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         build(COMMANDS if "_RECOLLECT_COMPLETE" in os.environ else (called,))(prog_name="recollect")
@@ -124,6 +127,19 @@ def main() -> None:
         _leave("the input is nested too deeply to be read.", 2)
     except KeyboardInterrupt:
         _leave("interrupted.", 130)
+
+
+def _note_ours(shown: Callable[..., None]) -> Callable[..., None]:
+    """Warnings of ours as notes, all others as they were."""
+    from recollect.errors import RecollectWarning
+
+    def show(message: Warning | str, *rest: Any, **named: Any) -> None:
+        if isinstance(message, RecollectWarning):
+            print(f"note: {visible(str(message))}", file=sys.stderr)
+        else:
+            shown(message, *rest, **named)
+
+    return show
 
 
 def _leave(paragraph: str, code: int) -> None:

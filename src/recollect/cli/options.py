@@ -105,6 +105,10 @@ class Inputs:
         bool,
         typer.Option("--masked", help="Score answers among the classes of each sample's own task: a task-id oracle."),
     ] = False
+    no_index: Annotated[
+        bool,
+        typer.Option("--no-index", help="Read every record, and keep no index beside the runs (RECOLLECT_INDEX=0)."),
+    ] = False
     different_conditions: Annotated[
         bool,
         typer.Option(
@@ -126,7 +130,9 @@ class Inputs:
             "name": self.name,
         }
         given: dict[str, Any] = {k: v for k, v in companions.items() if v is not None}
-        loaded = load_all(paths, self.tool, self.choices, lower_is_better=self.lower_is_better, **given)
+        loaded = load_all(
+            paths, self.tool, self.choices, lower_is_better=self.lower_is_better, index=not self.no_index, **given
+        )
         if self.rows == "tasks" and not any(run.source is not None and run.source.rows == "tasks" for run in loaded):
             raise UsageError("--rows tasks is for matrix files, and none was given: what was given says what is time.")
         if self.target is not None:

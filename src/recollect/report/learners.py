@@ -22,8 +22,9 @@ from recollect.report.over_rows import curves_over_rows
 from recollect.report.provenance import config_text
 from recollect.report.results import LearnerResult, Shares
 from recollect.report.words import Words, explain
-from recollect.runs import Group
+from recollect.runs import Group, Run
 from recollect.runs.alike import matrix_of_runs
+from recollect.runs.packed import stacked
 from recollect.stats import Estimate, Plateau, estimate
 from recollect.stats.estimate import Bounds
 from recollect.stats.peak_noise import peak_noise
@@ -284,25 +285,44 @@ def error_shares(group: Group) -> Shares | None:
     tasks. A share is of the task's test samples; over time it is the mean over the tasks seen.
     """
     T = group.runs[0].T
-    shape = (len(group.runs), T)
-    over_time = {side: np.full(shape, np.nan) for side in (*SIDES, "right")}
-    per_task = {side: np.full(shape, np.nan) for side in (*SIDES, "right")}
-    last = max((task for run in group.runs for task in run.timeline.ended), default=-1)
-    for place, run in enumerate(group.runs):
-        sizes = [task.n_samples for task in run.tasks]
-        for task in run.timeline.ended:
-            row = run.timeline.end_of(task)
-            shares = None if row is None else _shares(row.errors, row.n or tuple(sizes), T)
-            if shares is None:
-                continue
-            seen = task + 1
-            for side, values in shares.items():
-                over_time[side][place, task] = values[:seen].mean()
-                if task == last:
-                    per_task[side][place, :seen] = values[:seen]
+    shares = _shares_of_packed(group.runs, T)
+    if shares is None:
+        shares = {side: np.full((len(group.runs), T, T), np.nan) for side in (*SIDES, "right")}
+        for place, run in enumerate(group.runs):
+            sizes = [task.n_samples for task in run.tasks]
+            for task in run.timeline.ended:
+                row = run.timeline.end_of(task)
+                found = None if row is None else _shares(row.errors, row.n or tuple(sizes), T)
+                for side, values in (found or {}).items():
+                    shares[side][place, task] = values
+    last = max((task for run in group.runs for task in run.ended), default=-1)
+    over_time, per_task = {}, {}
+    for side, cells in shares.items():
+        seen = [cells[:, task, : task + 1].mean(axis=-1) for task in range(T)]
+        over_time[side] = np.stack(seen, axis=1)
+        per_task[side] = np.where(np.arange(T) <= last, cells[:, last], np.nan)
     if all(np.isnan(values).all() for values in over_time.values()):
         return None
     return Shares(bands(over_time), bands(per_task))
+
+
+def _shares_of_packed(runs: Sequence[Run], T: int) -> dict[str, Array] | None:
+    """Shares of answers, (runs, rows, tasks), of runs that an index had ready; None of others."""
+    packed = [run.packed for run in runs if run.packed is not None]
+    if len(packed) < len(runs):
+        return None
+    try:
+        n, *errors = (stacked(packed, name) for name in ("n", *SIDES))
+    except ValueError:  # some have them, and some have not
+        return None
+    known = [values for values in errors if values is not None]
+    if len(known) < len(SIDES):
+        return {side: np.full((len(runs), T, T), np.nan) for side in (*SIDES, "right")}
+    sizes = np.array([[task.n_samples for task in run.tasks] for run in runs], dtype=np.float64)[:, None]
+    n = sizes if n is None else n
+    shares = {side: values / np.where(n == 0, np.nan, n) for side, values in zip(SIDES, known, strict=True)}
+    shares["right"] = 1 - sum(shares.values(), np.zeros(1))
+    return shares
 
 
 def _shares(errors: Any, sizes: tuple[int | None, ...], T: int) -> dict[str, Array] | None:

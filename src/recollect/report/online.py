@@ -60,7 +60,8 @@ def _drifts_found(label: str, group: Group) -> str:
 
 
 def _steps(run: Run) -> tuple[int, ...]:
-    return tuple(step for row in run.rows if row.online is not None for step in row.online.steps)
+    rows = run.rows if run.packed is None else ()
+    return tuple(step for row in rows if row.online is not None for step in row.online.steps)
 
 
 def _along(run: Run, kind: str, steps: Sequence[int]) -> Array:

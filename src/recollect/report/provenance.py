@@ -61,7 +61,8 @@ def run_refusals(groups: Sequence[Group]) -> tuple[Refusal, ...]:
         why = run.why_incomplete
         if why is not None:
             found.append(Refusal(f"a part of {run.name}", why, part="runs"))
-        for what in dict.fromkeys(_silence(row, run) for row in run.rows if row.reason is not None):
+        speaking = run.rows if run.packed is None else ()
+        for what in dict.fromkeys(_silence(row, run) for row in speaking if row.reason is not None):
             silent.setdefault(what, []).append(run)
     guessed = [run for group in groups for run in group.runs if run.source is not None and run.source.rows is None]
     if guessed:

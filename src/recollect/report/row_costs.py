@@ -30,8 +30,14 @@ def _of_group(group: Group) -> dict[str, Estimate] | None:
 
 def _of_run(run: Run) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | None:
     """(rows, 2); None where the run does not say it of every row, or has rows that are no part of the matrix."""
-    costs = run.row_costs if run.timeline.base is None else run.row_costs[1:]
-    if not costs or len(costs) != run.matrix.S or None in run.timeline.rows:
+    if not run.row_costs:
+        return None
+    if run.packed is None:
+        has_base, count = run.timeline.base is not None, -1 if None in run.timeline.rows else run.matrix.S
+    else:
+        has_base, count = run.packed.layout.has_base, run.T
+    costs = run.row_costs[1:] if has_base else run.row_costs
+    if not costs or len(costs) != count:
         return None
     seconds = [sum(v for k, v in cost.items() if k.endswith("_seconds")) for cost in costs]
     memory = [max((v for k, v in cost.items() if k.endswith("_bytes")), default=np.nan) / 1e6 for cost in costs]

@@ -127,7 +127,7 @@ def unscored(groups: Iterable[Group]) -> dict[str, str]:
     """
     found: dict[str, dict[str, None]] = {}
     for group in groups:
-        for run in group.runs:
+        for run in (run for run in group.runs if run.packed is None):
             names = [task.name for task in run.tasks]
             for row in run.rows:
                 reasons = dict(row.reasons.get(run.metric, {}))

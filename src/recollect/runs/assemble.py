@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError, UsageError
 from recollect.inputs import HELD_OUT
 from recollect.matrix import Orientation, ScoreMatrix, Unit
+from recollect.runs.packed import PROBE as PROBE
 from recollect.runs.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from recollect.runs.timeline import Timeline
 
 Array = NDArray[np.float64]
-# The target under which rows keep the scores of linear probes on frozen features.
-PROBE = "probe"
 
 
 def matrix_of(run: Run) -> ScoreMatrix:

@@ -87,14 +87,12 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
     data = lift(data)
     try:
         stream = data["stream"]
-        learned_at = data.get("learned_at")
-        cut, seeds, source = data.get("cut"), data.get("seeds"), data.get("source")
+        learned_at, cut, source = data.get("learned_at"), data.get("cut"), data.get("source")
         return Run(
             learner=_text(data["learner"]),
             stream=_text(stream["name"]),
             tasks=_tasks(stream["tasks"]),
             rows=rows,
-            seed=_whole_or_none(data.get("seed")),
             learner_config=_mapping(data.get("learner_config")),
             identity=None if data.get("identity") is None else Identity.from_json(data["identity"]),
             role=data["role"],
@@ -103,7 +101,6 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             online=stream.get("online"),
             experiment=_text_or_none(data.get("experiment")),
             planned_seeds=tuple(map(_whole, data.get("planned_seeds", ()))),
-            seeds=None if seeds is None else Seeds(**seeds),
             metric=_text(data.get("metric", ACCURACY)),
             unit=data.get("unit", "fraction"),
             higher_is_better=bool(data.get("higher_is_better", True)),
@@ -118,18 +115,28 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             joint_learner=_text_or_none(data.get("joint_learner")),
             versions=_mapping(data.get("versions")),
             revision=_text_or_none(data.get("revision")),
-            starts=tuple(_start(start) for start in data.get("starts", ())),
-            created=_text_or_none(data.get("created")),
-            finished=_text_or_none(data.get("finished")),
-            timings=_mapping(data.get("timings")),
-            cost=_mapping(data.get("cost")),
-            row_costs=tuple(map(_mapping, data.get("row_costs", ()))),
             source=None if source is None else Source(**source),
             notes=tuple(map(_text, data.get("notes", ()))),
             path=path,
+            **own_fields(data),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"it is not a run header as version {SCHEMA} describes it ({_reason(error)}).") from None
+
+
+def own_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What one run alone says of itself, when it was made and what it cost: it differs between runs that are alike."""
+    seeds = data.get("seeds")
+    return {
+        "seed": _whole_or_none(data.get("seed")),
+        "seeds": None if seeds is None else Seeds(**seeds),
+        "starts": tuple(_start(start) for start in data.get("starts", ())),
+        "created": _text_or_none(data.get("created")),
+        "finished": _text_or_none(data.get("finished")),
+        "timings": _mapping(data.get("timings")),
+        "cost": _mapping(data.get("cost")),
+        "row_costs": tuple(map(_mapping, data.get("row_costs", ()))),
+    }
 
 
 def lift(data: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,6 +63,26 @@ def family(
     labels = sorted({_label(label) for task in tasks for label in task.classes or ()})
     names = None if known else sorted(task.name for task in tasks)
     return _digest(known, ["family", None if known else stream, scenario, data_hash, names, sizes, total, labels])
+
+
+_kept: dict[tuple[Any, ...], tuple[Sequence[Task], str]] = {}
+_MOST_KEPT = 4096
+
+
+def of_shared(
+    made: Callable[..., str], tasks: Sequence[Task], stream: str, scenario: str | None, data_hash: str | None
+) -> str:
+    """One of the two hashes; of tasks that thousands of runs share it is made once."""
+    if not isinstance(tasks, tuple):
+        return made(tasks, stream=stream, scenario=scenario, data_hash=data_hash)
+    key = (made, id(tasks), stream, scenario, data_hash)
+    known = _kept.get(key)
+    if known is None:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        # The tasks are kept too, so that no others get their id.
+        known = _kept[key] = (tasks, made(tasks, stream=stream, scenario=scenario, data_hash=data_hash))
+    return known[1]
 
 
 def is_partial(hashed: str) -> bool:

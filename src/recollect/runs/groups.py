@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -145,19 +146,30 @@ def attach_joint(runs: Iterable[Run]) -> tuple[Run, ...]:
         found.setdefault((run.fingerprint, run.metric, run.seed), []).append(run)
 
     def with_joint(run: Run) -> Run:
-        if run.role == "joint" or run.joint_run is not None or any(row.joint for row in run.rows):
+        if run.role == "joint" or run.joint_run is not None:
+            return run
+        if run.packed is None and any(row.joint for row in run.rows):
             return run
         beside = [other for other in found[run.fingerprint, run.metric, run.seed] if other is not run]
         named = run.joint_learner
         joint = [one for one in beside if (one.role == "joint" if named is None else one.learner == named)]
-        return replace(run, joint_run=joint[0]) if len(joint) == 1 else run
+        return joined(run, joint[0]) if len(joint) == 1 else run
 
     return tuple(with_joint(run) for run in given)
 
 
+def joined(run: Run, joint: Run) -> Run:
+    """The run with its joint learner's; of one from an index the rows are not read for it."""
+    if run.packed is None:
+        return replace(run, joint_run=joint)
+    made = copy(run)
+    vars(made)["joint_run"] = joint
+    return made
+
+
 def at_common_rows(groups: Sequence[Group]) -> tuple[tuple[Group, ...], tuple[int, ...]]:
     """The groups over the task ends that all of them evaluated, and those task ends."""
-    ends = [set.intersection(*(set(run.timeline.ended) for run in one.runs)) for one in groups]
+    ends = [set.intersection(*(set(run.ended) for run in one.runs)) for one in groups]
     common = set.intersection(*ends) if ends else set()
     if all(end == common for end in ends):
         return tuple(groups), tuple(sorted(common))

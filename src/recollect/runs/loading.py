@@ -17,9 +17,10 @@ from recollect.inputs import as_scores
 from recollect.orientation import doubt
 from recollect.runs.arrange import Choices, arrange_any
 from recollect.runs.exported import read_export, read_vector
+from recollect.runs.index import is_wanted, read_all
 from recollect.runs.naming import named
-from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
-from recollect.runs.remote import local_copy
+from recollect.runs.reading import HEADER, ROWS, read_run
+from recollect.runs.remote import address_of, local_copy
 from recollect.runs.run import Row, Run, Task
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def load(
     run: str | int | None = None,
     name: str | None = None,
     choices: Choices | None = None,
+    index: bool = True,
 ) -> list[Run]:
     """The runs at a path, each with its `.matrix`; `Run.notes` says what the path was taken for.
 
@@ -87,8 +89,11 @@ def load(
         How learner and seed are read from the path, such as ``"{learner}/{seed}/results.csv"``; see `naming`.
     choices : Choices, optional
         The base, the order, and what was trained or held out, where rows are versions of a model.
+    index : bool
+        Keep an index beside the runs of a folder that holds hundreds, and answer from it what has not changed.
     """
     given: dict[str, Any] = {
+        "index": index,
         "lower_is_better": lower_is_better,
         "rows": rows,
         "run": run,
@@ -112,6 +117,7 @@ def load_all(
     rows: str | None = None,
     run: str | int | None = None,
     name: str | None = None,
+    index: bool = True,
     **companions: Any,
 ) -> list[Run]:
     """The runs at several paths, in their order; versions of a model may lie at several paths and are one run."""
@@ -120,10 +126,12 @@ def load_all(
     asked = choices or Choices()
     versions: list[_Versions] = []
     runs: list[Run] = []
-    for place in map(local_copy, paths):
+    for path in paths:
+        place = local_copy(path)
+        has_index = index and is_wanted() and address_of(path) is None
         try:
             with _uncollected():
-                found = _load_any(place, tool, versions, rows)
+                found = _load_any(place, tool, versions, rows, has_index)
         except (OSError, MemoryError) as error:
             raise UsageError(
                 f"Could not read {place}: {getattr(error, 'strerror', None) or error or 'too large'}."
@@ -173,7 +181,7 @@ def _with_companions(
     return runs
 
 
-def _load_any(place: Path, tool: str | None, versions: list[_Versions], rows: str | None) -> list[Run]:
+def _load_any(place: Path, tool: str | None, versions: list[_Versions], rows: str | None, index: bool) -> list[Run]:
     """The runs of a folder or a file, of a packed one too; those of versions are left for later."""
     from recollect.runs.unpacked import is_packed, unpack, with_packed_files
 
@@ -182,7 +190,7 @@ def _load_any(place: Path, tool: str | None, versions: list[_Versions], rows: st
     known = len(versions)
     try:
         if place.is_dir():
-            return _load_folder(place, tool, versions)
+            return _load_folder(place, tool, versions, index)
         inside = unpack(place)
     except UsageError:
         unpacked = with_packed_files(place) if place.is_dir() and len(versions) == known else None
@@ -198,9 +206,9 @@ def _load_any(place: Path, tool: str | None, versions: list[_Versions], rows: st
     ]
 
 
-def _load_folder(folder: Path, tool: str | None, versions: list[_Versions]) -> list[Run]:
+def _load_folder(folder: Path, tool: str | None, versions: list[_Versions], index: bool = False) -> list[Run]:
     if tool in (None, OWN):
-        runs = [read_run(place) for place in find_runs(os.fspath(folder))]
+        runs = read_all(os.fspath(folder), index=index)
         if runs:
             return runs
     found = None if tool == OWN else _foreign(folder, tool, versions)

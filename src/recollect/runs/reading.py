@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from stat import S_ISREG
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recollect.errors import UsageError
 from recollect.runs.codec import SCHEMA, header_from_json, row_from_json
@@ -34,6 +34,11 @@ class ReadRows(NamedTuple):
 
 def read_run(path: Path | str) -> Run:
     """The run in a folder; a torn last line, as a kill leaves it, is no row, and other damage is an error."""
+    return read_with_header(path)[0]
+
+
+def read_with_header(path: Path | str) -> tuple[Run, dict[str, Any]]:
+    """The run in a folder, and its header as it stands there."""
     folder = os.fspath(path)
     header = f"{folder}/{HEADER}"
     raw = _read(header)
@@ -59,7 +64,7 @@ def read_run(path: Path | str) -> Run:
     if is_complete and is_sealed and told.get("rows") != {"count": len(read.rows), "seal": read.seal}:
         raise UsageError(_not_whole(folder, f"its {ROWS} has other rows than those it was closed with"))
     try:
-        return header_from_json(data, read.rows, Path(folder))
+        return header_from_json(data, read.rows, Path(folder)), told
     except UsageError as error:
         raise UsageError(f"{header} cannot be read: {error}") from None
 

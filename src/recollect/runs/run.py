@@ -23,6 +23,7 @@ from recollect.values import shown
 
 if TYPE_CHECKING:
     from recollect.runs.item_answers import ItemSource
+    from recollect.runs.packed import Packed
 
 # What runs are scored by unless they say otherwise.
 ACCURACY = "accuracy"
@@ -296,6 +297,16 @@ class Run:
         """Which row is the base row, which rows there are in time, and where each task was learned."""
         return timeline_of(self)
 
+    @property
+    def packed(self) -> Packed | None:
+        """The numbers as an index has them, of a plain run whose rows need not be read for them."""
+        return self.__dict__.get("_packed")
+
+    @property
+    def ended(self) -> tuple[int, ...]:
+        """The tasks that have a row of their own."""
+        return self.timeline.ended if self.packed is None else tuple(range(self.T))
+
     @cached_property
     def masked_matrix(self) -> ScoreMatrix:
         """The task-incremental twin: the same rows, answered among the classes of each sample's own task."""
@@ -306,14 +317,12 @@ class Run:
     @cached_property
     def fingerprint(self) -> str:
         """Which concrete stream this was; starts with `partial-` where the record does not say enough."""
-        return _fingerprint.fingerprint(
-            self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash
-        )
+        return _fingerprint.of_shared(_fingerprint.fingerprint, self.tasks, self.stream, self.scenario, self.data_hash)
 
     @cached_property
     def family(self) -> str:
         """Which stream this was up to the class order that the seed chose: what seeds are grouped by."""
-        return _fingerprint.family(self.tasks, stream=self.stream, scenario=self.scenario, data_hash=self.data_hash)
+        return _fingerprint.of_shared(_fingerprint.family, self.tasks, self.stream, self.scenario, self.data_hash)
 
     @property
     def measure(self) -> Measure:
