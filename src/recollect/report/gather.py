@@ -76,7 +76,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
     words, problem = words_for(groups[0]), problem_of(first.problem)
     missing = unscored(groups)
     measured = measure(groups, labels, words, missing)
-    cells = sum(group.runs[0].matrix.R.size for group in groups)
+    cells = sum(group.matrix.R.size // len(group.runs) for group in groups)
     by_items = len(measured) <= MOST_OVER_ITEMS and cells <= MOST_CELLS_OVER_ITEMS
     if by_items:
         measured = [_over_items(one, problem.focus) for one in measured]
