@@ -211,9 +211,7 @@ def test_groups_and_reports_are_the_same(tmp_path: Path) -> None:
     assert repr(gather(classes[0])) == repr(gather(classes[1]))
 
 
-def test_groups_from_an_index_read_the_rows_of_one_run_each_at_most(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_groups_from_an_index_read_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("er", "all"):
         for seed in range(3):
             write(made(seed, name, role="joint" if name == "all" else "contestant"), tmp_path / f"{name}{seed}")
@@ -470,8 +468,8 @@ def test_readers_and_writers_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for seed in range(20, 30):
-        write(made(seed), tmp_path / f"new{seed}.tmp")
-        (tmp_path / f"new{seed}.tmp").rename(tmp_path / f"r{seed}")
+        write(made(seed), tmp_path / f".new{seed}")
+        (tmp_path / f".new{seed}").rename(tmp_path / f"r{seed}")
     for thread in threads:
         thread.join()
     assert not wrong
