@@ -40,6 +40,7 @@ _EXTRAS = {
     "markupsafe": "report",
     "mlflow": "mlflow",
     "matplotlib": "report",
+    "optuna": "tune",
     "pandas": "pandas",
     "pooch": "data",
     "pydantic": "run",

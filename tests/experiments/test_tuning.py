@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from recollect.errors import UsageError
-from recollect.experiments import read
+from recollect.experiments import read, running
 from recollect.experiments.running import run_experiment
 from recollect.experiments.tuning import read_search, settings, tune
 from recollect.runs import load
@@ -24,6 +24,14 @@ learners: [{er: {memory: 20, hidden: [16], lr: 0.0001}}, random]
 seeds: 1
 tune: {over: {er: {lr: [0.00001, 0.1]}}, validation: 0.2, seeds: 1}
 """
+
+
+@pytest.fixture(autouse=True)
+def _here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are made in this process, but for the one test of the whole path."""
+    if "every_later_run" not in request.node.name:
+        monkeypatch.setattr(running, "probed", lambda jobs, worker=None: None)
+        monkeypatch.setattr(running, "run_jobs", lambda jobs, *_, **__: running.run_in_process(jobs))
 
 
 def write(folder: Path, text: str = FILE) -> Path:
@@ -108,7 +116,7 @@ def test_the_better_setting_is_chosen_and_every_later_run_says_so(tmp_path: Path
     outcome = run_experiment(read(made.file), tmp_path, workers=1)
     notes = {note for run in load(outcome.folder) for note in run.notes}
     assert any(
-        "options tuned on 0.2 of the training samples, seeds 1000: 3 settings by acc.average" in n for n in notes
+        "options of er tuned on 0.2 of the training samples, seeds 1000: 3 settings by acc.average" in n for n in notes
     )
     test_size = sum(task.n_samples or 0 for task in load(outcome.folder)[0].tasks)
     assert test_size == sum(len(t.test) for t in make_stream("digits", tasks=2, subset=30).tasks)
@@ -120,7 +128,7 @@ def test_bad_settings_are_not_tried_on_further_seeds(tmp_path: Path) -> None:
     assert {trial.label: trial.seeds for trial in made.trials}["er lr=0.1"] == 3
     assert sorted(trial.seeds for trial in made.trials) == [1, 1, 2, 3]
     assert made.chosen["er"].options == {"lr": 0.1}
-    assert "the best 0.5 of them kept after each seed" in made.said
+    assert "the best 0.5 of them kept after each seed" in made.said["er"]
     assert len(load(made.folder)) == 7
     again = tune(*read_search(write(tmp_path, text)), tmp_path, workers=1)
     assert [(trial.label, trial.seeds) for trial in again.trials] == [(t.label, t.seeds) for t in made.trials]
@@ -131,7 +139,24 @@ def test_bad_settings_are_not_tried_on_further_seeds(tmp_path: Path) -> None:
     [
         ("tune: {over: {er: {lr: [0.1]}}, keep: 0}", "keep"),
         ("tune: {over: {lwf: {lr: [1]}}}", "tune.over names 'lwf'; the learners of the file are er, random"),
-        ("tune: {over: {er: {lr: []}}}", "lr is empty"),
+        ("tune: {over: {er: {lr: []}}}", "er.lr is empty; give a list"),
+        ("tune: {over: {er: {}}}", "it is empty"),
+        ("tune: {over: {er: {lr: 0.1}}}", r"er.lr is 0.1; give a list of values"),
+        ("tune: {over: {er: {lr: {low: 1, high: 0.1}}}, search: tpe}", "low is below high"),
+        ("tune: {over: {er: {lr: {low: 0, high: 1, log: true}}}, search: tpe}", "above 0"),
+        ("tune: {over: {er: {lr: {low: .nan, high: 1}}}, search: tpe}", "finite"),
+        ("tune: {over: {er: {lr: {low: 0.1, hi: 1}}}, search: tpe}", "unknown key 'hi'; did you mean 'high'"),
+        ("tune: {over: {er: {lr: {low: 0.1, high: 1}}}}", "lr has a range; give a list, or search: tpe"),
+        ("tune: {over: {er: {lr: [1]}}, search: bayes}", "search"),
+        ("tune: {over: {er: {lr: [1]}}, asha: 3}", "a grid has keep"),
+        ("tune: {over: {er: {lr: [1]}}, search: tpe, keep: 0.5}", "stopped by asha"),
+        ("tune: {over: {er: {lr: [1]}}, search: tpe, asha: 1}", "asha"),
+        ("tune: {over: {er: {lr: [1]}}, search: tpe, trials: 0}", "trials"),
+        ("tune: {over: {er: {lr: [1]}}, streams: [digits]}", "share 'digits'"),
+        ("tune: {over: {er: {lr: [1]}}, streams: [digit]}", "digit"),
+        ("tune: {over: {er: {lr: [1]}}, seeds: []}", "seeds"),
+        ("tune: {over: {er: {lr: [1]}}, seeds: [1, 1]}", "each once"),
+        ("tune: {over: {er: {lr: [1]}}, seeds: [-1]}", "from 0 on"),
         ("tune: {over: {er: {learning: [1]}}}", "no option 'learning'|'learning'"),
         ("tune: {over: {er: {lr: [0.1]}}, seeds: [0]}", r"share \[0\]"),
         ("tune: {over: {er: {lr: [0.1]}}, metric: acc.avrage}", "acc.average"),

@@ -33,8 +33,9 @@ BEFORE = ".before"
 def stream_of(job: Job, streams: Streams | None = None) -> Stream:
     """The stream of a job, under the name that the record has."""
     stream = (streams or Streams(job.data)).of(job.stream, job.stream_options, job.seed)
-    if job.note is not None:
-        stream = replace(stream, notes=(*stream.notes, job.note))
+    said = [note for note in (job.note, (job.tuning or {}).get("said")) if note is not None]
+    if said:
+        stream = replace(stream, notes=(*stream.notes, *said))
     if job.stream_label == job.stream:
         return stream
     return replace(stream, name=job.stream_label)  # so that tables tell the streams of a file apart
@@ -83,6 +84,7 @@ def described(job: Job) -> dict[str, Any]:
         "planned_seeds": job.seeds,
         "target": job.target,
         "role": job.role,
+        "tuning": job.tuning,
     }
 
 

@@ -135,6 +135,8 @@ class LearnerEntry(Model):
 class Experiment(Model):
     """Learners x streams x seeds; `target` is what detectors are scored by, `note` a sentence for the records.
 
+    `tuned` is what `recollect tune` writes: by label, how a learner's options were chosen.
+
     `checkpoints: off` is for learners whose state cannot be saved: a run that is killed starts anew.
     """
 
@@ -146,6 +148,7 @@ class Experiment(Model):
     target: StrictStr | None = None
     device: StrictStr = "auto"
     note: StrictStr | None = None
+    tuned: dict[StrictStr, dict[StrictStr, Any]] | None = None
     checkpoints: StrictBool = True
 
     @field_validator("streams", "learners", mode="before")

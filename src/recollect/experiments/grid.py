@@ -34,6 +34,7 @@ class Job:
 
     `samples` are those that the stream presents, `test_samples` those that the plan's evaluations score; `seeds` are
     all of the experiment. `remote` is the address of a run on object storage, whose mirror `folder` is.
+    With `until` it pauses after the row of this one of its `sections`.
     """
 
     experiment: str
@@ -59,6 +60,9 @@ class Job:
     seeds: tuple[int, ...] = ()
     checkpoints: bool = True
     remote: str | None = None
+    sections: int = 0
+    until: int | None = None
+    tuning: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -180,6 +184,8 @@ def _job(
         tasks=len(stream.tasks),
         word=problem.task,
         metric=problem.target(experiment.target).name,
+        sections=stream.n_sections,
+        tuning=(experiment.tuned or {}).get(learner.label),
         seeds=experiment.seeds if len(experiment.seeds) <= _MOST_LISTED else (),
     )
 

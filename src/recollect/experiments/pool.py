@@ -23,13 +23,13 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def probed(jobs: Sequence[Job]) -> LocalWorker:
+def probed(jobs: Sequence[Job], worker: LocalWorker | None = None) -> LocalWorker:
     """A worker that has made the learner of each of these jobs, one of its seeds; UsageError if one cannot be made.
 
-    It may be given to `run_jobs`: what it has imported need not be imported again.
+    It may be given to `run_jobs`: what it has imported need not be imported again. `worker` is one that is there.
     """
     first = {(job.learner_label, job.stream_label): job for job in reversed(jobs)}
-    worker = LocalWorker(least_used(gpus_for(jobs), ()))
+    worker = worker or LocalWorker(least_used(gpus_for(jobs), ()))
     try:
         worker.pipe.send(Probe(tuple(first.values())))
         told = worker.receive()
@@ -42,14 +42,17 @@ def probed(jobs: Sequence[Job]) -> LocalWorker:
     return worker
 
 
-def run_jobs(jobs: Iterable[Job], workers: int, *, first: LocalWorker | None = None) -> Iterator[tuple[Job, Report]]:
+def run_jobs(
+    jobs: Iterable[Job], workers: int, *, first: LocalWorker | None = None, kept: list[LocalWorker] | None = None
+) -> Iterator[tuple[Job, Report]]:
     """Run jobs on worker processes and give every report with its job as it comes.
 
     A job whose worker dies is resumed once by a new one, and reported as failed the second time. Closing the
     generator (Ctrl-C) kills the workers: each run goes on from its last row when it is run again. `first` is a
-    worker that is there already.
+    worker that is there already. With `kept` the workers are taken from this list and put back into it at the end, for
+    the next jobs.
     """
-    team = _LocalTeam(jobs, workers)
+    team = _LocalTeam(jobs, workers, kept)
     team.workers += [] if first is None else [first]
     yield from team.run()
 
@@ -94,11 +97,19 @@ class LocalWorker(Worker):
 
 
 class _LocalTeam(Team[LocalWorker]):
-    def __init__(self, jobs: Iterable[Job], size: int) -> None:
+    def __init__(self, jobs: Iterable[Job], size: int, kept: list[LocalWorker] | None = None) -> None:
         super().__init__(jobs, size)
-        self.gpus = gpus_for(self.waiting)
+        self.gpus, self.kept = gpus_for(self.waiting), kept
+
+    def dismiss(self, worker: LocalWorker) -> None:
+        if self.kept is None:
+            super().dismiss(worker)
+        else:
+            self.kept.append(worker)
 
     def hire(self) -> LocalWorker:
+        if self.kept:
+            return self.kept.pop()
         return LocalWorker(least_used(self.gpus, (worker.gpu for worker in self.workers)))
 
     def ready(self, busy: Sequence[LocalWorker]) -> Iterable[LocalWorker]:

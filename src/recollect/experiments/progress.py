@@ -103,7 +103,9 @@ class Progress:
                 return
             self._done += 1
             self._samples_done += job.samples
-            told = line.words() if report.kind == "finished" and line.accuracy is not None else report.message
+            told = (
+                line.words() if report.kind in ("finished", "paused") and line.accuracy is not None else report.message
+            )
             ending = f"{report.kind} {job.name} ({self._done}/{self._total}) in {duration(now - line.began)}"
             self._say(f"{ending}{': ' + told if told else ''}{self._left_words(now)}")
 

@@ -60,7 +60,7 @@ def run_jobs_on_ray(
         _refuse_none(ray, address, share, asked=workers is not None)
         with contextlib.closing(_RayTeam(ray, all_jobs, workers, share).run()) as reports:  # before Ray is left
             for job, report in reports:
-                if report.kind in ("row", "finished") and job.remote is None:
+                if report.kind in ("row", "finished", "paused") and job.remote is None:
                     _refuse_unshared(job, finished=report.kind == "finished")
                 yield job, report
 

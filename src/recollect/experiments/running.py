@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,6 +59,8 @@ def run_experiment(
     gpus: float | None = None,
     live: bool | None = None,
     anew: bool = False,
+    pause: Callable[[Job], int | None] | None = None,
+    kept: list[LocalWorker] | None = None,
 ) -> Outcome:
     """Run or resume an experiment on local worker processes (as many as there are cores), or on Ray.
 
@@ -69,7 +71,8 @@ def run_experiment(
     experiment; one that holds another run (other options, data or code) is a UsageError, and nothing is touched.
     `anew` starts every run over; what was there is moved to the folder `.before` beside it. `out` may be an address
     on object storage ("s3://bucket/runs"), which then all machines share. `gpus` is what each worker on Ray asks for;
-    local workers have one GPU each as far as they reach.
+    local workers have one GPU each as far as they reach. `pause` says after which section a run
+    pauses, if it does; local workers are taken from `kept` and left there for the next call (`dismiss` ends them).
     """
     if ray is not None and slurm is not None:
         raise UsageError("An experiment runs on Ray or on Slurm, not on both: give --ray or --slurm.")
@@ -78,10 +81,12 @@ def run_experiment(
     if gpus is not None and (ray is None or not 0 <= gpus <= 64):
         raise UsageError(f"--gpus is what a worker on Ray asks for, such as 1 or 0.5, with --ray; got {gpus:g}.")
     jobs = checked(experiment, out, data, anew=anew)
+    if pause is not None:
+        jobs = [replace(job, until=pause(job)) for job in jobs]
     skipped = [] if anew else [job for job in jobs if is_finished(job)]
     names = {job.name for job in skipped}
     todo = [job for job in jobs if job.name not in names]
-    first = probed(todo) if todo else None
+    first = probed(todo, kept.pop() if kept else None) if todo else None
     if anew:
         for job in jobs:
             move_away(job)
@@ -100,7 +105,7 @@ def run_experiment(
         dismiss(first)
         reports = run_in_process(todo)
     else:
-        reports = run_jobs(todo, cores() if workers is None else workers, first=first)
+        reports = run_jobs(todo, cores() if workers is None else workers, first=first, kept=kept)
     with Progress(todo, live=live) as progress:
         for job, report in reports:
             progress.hear(job, report)

@@ -109,8 +109,12 @@ class Team(ABC, Generic[W]):
         """Let those go who have nothing to do: one that has not begun yet may wait for their place."""
         for worker in [worker for worker in self.workers if not worker.job]:
             self.workers.remove(worker)
-            worker.stop(at_once=False)
-            worker.join()
+            self.dismiss(worker)
+
+    def dismiss(self, worker: W) -> None:
+        """Let one go who has nothing to do."""
+        worker.stop(at_once=False)
+        worker.join()
 
     def hear(self, worker: W) -> Iterator[tuple[Job, Report]]:
         """One report of a worker, or the news of its death."""
@@ -119,7 +123,7 @@ class Team(ABC, Generic[W]):
         if report is None:
             yield job, self._bury(worker, job)
             return
-        if report.kind in ("finished", "failed", "held"):
+        if report.kind in ("finished", "failed", "paused", "held"):
             worker.job = None
         if report.kind == "held":
             self.waiting.append(job)  # after all others

@@ -36,7 +36,7 @@ _HELD = 1.0
 
 @dataclass(frozen=True)
 class Report:
-    """What a worker tells: of a row ("row"), or how the run ended ("finished", "failed").
+    """What a worker tells: of a row ("row"), or how the run ended ("finished", "failed", "paused").
 
     "held" is a run that another process is writing; "died" and "waiting" are said of a worker.
     """
@@ -125,6 +125,7 @@ def _run_here(job: Job, tell: Tell) -> None:
                 **described(job),
                 identity=identity_of(job, stream),
                 checkpoints=job.checkpoints,
+                until=job.until,
             )
             for row in rows:
                 tell(Report("row", row.step or 0, row.after, average(row)))
@@ -138,7 +139,7 @@ def _run_here(job: Job, tell: Tell) -> None:
     else:
         with contextlib.suppress(FileNotFoundError):
             (job.folder / ERROR).unlink()
-        tell(Report("finished"))
+        tell(Report("finished" if is_finished(job) else "paused"))
 
 
 def _learner(job: Job, stream: Stream) -> Learner:

@@ -296,6 +296,12 @@ def get(name: str) -> Metric:
     raise UsageError(f"unknown metric {name!r}.{hint} `recollect metrics` lists them all.")
 
 
+def better_direction(metric: Metric, higher_is_better: bool) -> str:
+    """Which direction of a metric is better, for scores of this direction."""
+    turned = metric.card.kind == "level" and not higher_is_better
+    return {"higher": "lower", "lower": "higher"}[metric.card.better] if turned else metric.card.better
+
+
 def resolve_all(names: Iterable[str]) -> list[Metric]:
     """The metrics of several names, each once, in their order."""
     return list({metric.card.id: metric for name in names for metric in resolve(name)}.values())

@@ -80,6 +80,8 @@ def iter_run(
     examiner: Given | Function | None = None,
     planned_seeds: Sequence[int] = (),
     checkpoints: bool = True,
+    tuning: Mapping[str, Any] | None = None,
+    until: int | None = None,
 ) -> Iterator[Row]:
     """Run as `iter_protocol` does, and give each row when it is safe on disk.
 
@@ -88,7 +90,8 @@ def iter_run(
     first, then the checkpoint replaced: of a kill in between remains a row without its checkpoint, which is dropped
     and made again, the same. A folder that holds another run, by its `identity`, is refused. With an `examiner` of the
     user's (see `iter_protocol`) the problem of the run is "given". Without `checkpoints` the learner need not have a
-    state, and a run that is killed starts anew.
+    state, and a run that is killed starts anew. `tuning` is how the learner's options were chosen. With `until` the run
+    pauses after the row of this section, as if it had been killed there: the same call goes on.
     """
     check_learner(learner, RESUMES if checkpoints else UNSAVED, is_asked=examiner is None)
     exam = exam_of(stream, target, examiner)
@@ -105,6 +108,7 @@ def iter_run(
         role=role or role_of(learner),
         identity=identity or identity_of(learner, stream, exam.target),
         planned_seeds=planned_seeds,
+        tuning=tuning,
     )
     plan, tracker = run.plan, tracker_of(exam, run.plan)
     probes = Probes.of(plan, stream, learner)
@@ -112,7 +116,14 @@ def iter_run(
         if saved.finished:
             saved.remove_checkpoints()  # a kill may have come between the last header and this
             return
+        last = max(planned(plan, stream))
+
+        def pauses(place: Place) -> bool:
+            return until is not None and until <= place.section < last
+
         start, meter = _resume(saved, learner, tracker, lambda: made_for(learner, stream, seed))
+        if start is not None and pauses(start):
+            return
         try:
             order, asked = derive(seed).stream, exam.examiner
             for row, place in walk(learner, stream, asked, order, plan, start, test_batch, meter, tracker, probes):
@@ -124,10 +135,12 @@ def iter_run(
                     saved.append(row)
                 meter.stop()
                 yield row
+                if pauses(place):
+                    saved.update(timings=_seconds(meter))
+                    return
         except Exception as error:
             saved.fail(f"{type(error).__name__}: {error}")
             raise
-        seconds = {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
         peaks = {key: value for key, value in meter.totals.items() if key.endswith(("_bytes", "_joules"))}
         kept: dict[str, float] = {"stored_samples": learner.stored_samples, "stored_bytes": learner.stored_bytes}
         if isinstance(learner, Signals) and run.visits:
@@ -136,7 +149,11 @@ def iter_run(
             kept["probe_samples"] = probes.kept
         if len(meter.laps) == len(saved.rows):  # not of a run that an earlier version began
             saved.update(row_costs=tuple(meter.laps))
-        saved.finish(timings=seconds, cost={**peaks, **kept}, notes=_notes(learner, plan))
+        saved.finish(timings=_seconds(meter), cost={**peaks, **kept}, notes=_notes(learner, plan))
+
+
+def _seconds(meter: Meter) -> dict[str, float]:
+    return {key: value for key, value in meter.totals.items() if key.endswith("_seconds")}
 
 
 def _notes(learner: Learner, plan: Plan) -> tuple[str, ...]:
@@ -183,6 +200,7 @@ def describe(
     identity: Identity | None = None,
     exam: Exam | None = None,
     planned_seeds: Sequence[int] = (),
+    tuning: Mapping[str, Any] | None = None,
 ) -> Run:
     """The record of a run that has not begun."""
     exam = exam or exam_of(stream, target)
@@ -204,6 +222,7 @@ def describe(
         online=stream.passes == 1,
         experiment=experiment,
         planned_seeds=tuple(planned_seeds),
+        tuning=dict(tuning or {}),
         seeds=derive(seed),
         plan=plan,
         learned_at=_learned_at(stream, plan),

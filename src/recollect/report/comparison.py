@@ -13,7 +13,7 @@ from recollect.metrics import Metric, evaluate, registry
 from recollect.report.common_rows import common_rows
 from recollect.report.over_items import ItemPair, pairs_over_items
 from recollect.report.results import Comparisons, Refusal
-from recollect.report.summary import Line, better_direction, labels_of, over_seeds_by, stream_names, summarise
+from recollect.report.summary import Line, labels_of, over_seeds_by, stream_names, summarise
 from recollect.runs import Group
 from recollect.stats import (
     Pairwise,
@@ -264,7 +264,7 @@ def known_by_seed(groups: Mapping[str, Group], values: Mapping[str, Any]) -> dic
 
 def direction(id: str, higher_is_better: bool) -> str:
     """Which direction of a metric is better, for scores of this direction."""
-    return better_direction(registry.get(id), higher_is_better)
+    return registry.better_direction(registry.get(id), higher_is_better)
 
 
 def _fingerprints(group: Group) -> dict[Any, str | None]:

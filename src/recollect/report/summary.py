@@ -12,6 +12,7 @@ import numpy as np
 
 from recollect.matrix import Array
 from recollect.metrics import Metric, Outcome, evaluate, evaluate_all, registry
+from recollect.metrics.registry import better_direction
 from recollect.problems import problem_of
 from recollect.report.by_construction import (
     OF_UNSEEN,
@@ -83,12 +84,6 @@ class Line:
             line["curve_low"] = [number(v) for v in np.atleast_1d(self.curve.low)]
             line["curve_high"] = [number(v) for v in np.atleast_1d(self.curve.high)]
         return line
-
-
-def better_direction(metric: Metric, higher_is_better: bool) -> str:
-    """Which direction of a metric is better, for scores of this direction."""
-    turned = metric.card.kind == "level" and not higher_is_better
-    return {"higher": "lower", "lower": "higher"}[metric.card.better] if turned else metric.card.better
 
 
 def summarise(

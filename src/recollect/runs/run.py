@@ -205,7 +205,8 @@ class Run:
     row after which it has been learned, for streams whose rows are not task ends; rows are then counted as they come,
     without the untrained one; `cut` says more of them where tasks were left out. `joint_run` is the joint learner's run
     on the same stream (see `attach_joint`).
-    `planned_seeds` are those of its experiment, to see which are missing. `identity` is what the seeds of one learner
+    `planned_seeds` are those of its experiment, to see which are missing. `tuning` is how the learner's options were
+    chosen: on what, what was tried, what it cost. `identity` is what the seeds of one learner
     have in common; `row_costs` has for each row the seconds, the energy and the highest memory of the training and the
     evaluation that led to it, since the row before; `versions` and `revision` are those of the first of the `starts`.
     `problem` names what was asked (`recollect.problems`); by default the problem of the scenario. `role` is what the
@@ -236,6 +237,7 @@ class Run:
     online: bool | None = None
     experiment: str | None = None
     planned_seeds: tuple[int, ...] = ()
+    tuning: Mapping[str, Any] = field(default_factory=dict)
     seeds: Seeds | None = None
     metric: str = ACCURACY
     unit: str = "fraction"
@@ -402,7 +404,7 @@ _TABLE = ((dict, Mapping), "a mapping")
 _KINDS: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(("learner", "stream", "metric", "role", "problem", "status", "unit"), _TEXT),
     **dict.fromkeys(("scenario", "data_hash", "experiment", "error", "revision", "created", "finished"), _TEXT_OR_NONE),
-    **dict.fromkeys(("learner_config", "versions", "timings", "cost"), _TABLE),
+    **dict.fromkeys(("learner_config", "versions", "timings", "cost", "tuning"), _TABLE),
     **dict.fromkeys(("tasks", "rows", "notes"), ((tuple, list), "a tuple")),
     "seed": ((int, _NONE), "a whole number or None"),
     "higher_is_better": ((bool, np.bool_), "True or False"),

@@ -20,9 +20,10 @@ PART = 0.1
 def validation_of(stream: Stream, how: float | Mapping[str, Any] = PART) -> Stream:
     """The stream with a part of each task's training samples in the place of its test samples.
 
-    `how` is that part, of every class of every task; or {"part": 0.1, "tasks": 3}, with the first tasks only, which
-    are then no longer used for comparing (Chaudhry et al. 2019). What is held back is always the same draw, and is not
-    trained on. The data set's own test samples are not part of the stream that is given.
+    `how` is that part, of every class of every task; or {"part": 0.1, "tasks": 3}, with the first tasks only: settings
+    that were chosen without a look at later tasks (Chaudhry et al. 2019, who leave those tasks out of what they
+    compare, for they choose on test samples). What is held back is always the same draw, and is not trained on. The
+    data set's own test samples are not part of the stream that is given.
 
     >>> from recollect.streams import make_stream
     >>> stream = make_stream("digits", tasks=5)
@@ -48,8 +49,9 @@ def validation_of(stream: Stream, how: float | Mapping[str, Any] = PART) -> Stre
     if first < len(stream.tasks):
         said += f"; the first {first} of {len(stream.tasks)} tasks"
     data = replace(stream.data, x_test=stream.data.x_train, y_test=y)
+    values = None if stream.values is None else (stream.values[0], stream.values[0])
     variant = f"{stream.variant}; validation {part!r}".lstrip("; ")
-    return replace(stream, data=data, tasks=tuple(tasks), variant=variant, notes=(*stream.notes, said))
+    return replace(stream, data=data, tasks=tuple(tasks), values=values, variant=variant, notes=(*stream.notes, said))
 
 
 def _held_back(stream: Stream, used: NDArray[np.int64], part: float) -> NDArray[np.int64]:
