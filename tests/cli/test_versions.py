@@ -54,6 +54,14 @@ def test_the_weekly_team_needs_no_words_of_continual_learning(weekly: Path) -> N
     assert "by the date of the evaluation" in said
 
 
+def test_what_is_imported_says_the_same(weekly: Path, tmp_path: Path) -> None:
+    before = call("score", weekly, "--json")[1]
+    assert call("import", "auto", weekly, "-o", tmp_path / "own")[0] == 0
+    assert call("score", tmp_path / "own", "--json")[1] == before
+    header = next((tmp_path / "own").glob("*/run.json"))
+    assert '"learned_at": []' in header.read_text(), "nothing was ever trained"
+
+
 def test_every_command_takes_base_held_out_trained_and_order(weekly: Path, tmp_path: Path) -> None:
     order = ",".join(f"release-{week}" for week in (0, 1, 2, 3, 4))
     chosen = ("--base", "release-0", "--held-out", "south", "--order", order)

@@ -110,6 +110,37 @@ def html() -> str:
     return build_page(gather(make_groups(T=8)))
 
 
+@pytest.mark.parametrize("problem", ["stages", "versions", "releases"])
+def test_versions_are_drawn_whole(open_page: Any, problem: str) -> None:
+    held = {"stages": 0, "versions": 1, "releases": 3}[problem]
+    tasks = tuple(Task(name, n_samples=500, held_out=j >= 3 - held) for j, name in enumerate("abc"))
+    scores = [(0.2, 0.1, 0.6), (0.8, 0.3, 0.5), (0.7, 0.9, 0.55), (0.6, 0.8, 0.4)]
+    rows = tuple(
+        Row(at - 1, task_end=at == 0 or problem == "stages", scores={"accuracy": row}, name=f"v{at}")
+        for at, row in enumerate(scores)
+    )
+    learned = None if problem == "stages" else {j: j for j in range(3 - held)}
+    runs = [
+        Run(learner=name, stream="s", tasks=tasks, rows=rows, learned_at=learned, problem=problem, status="imported")
+        for name in ("m", "n")[: 2 if problem == "stages" else 1]
+    ]
+    made = open_page(build_page(gather(group(runs))))
+    for place in (*(made.page.locator(".picture").all()), *made.page.locator(".curves figure").all()):
+        place.locator("svg").first.wait_for()
+    assert made.page.locator(".picture[data-picture=changed] svg").count() == 1
+    assert made.is_quiet()
+
+
+def test_charts_below_the_screen_are_drawn_without_scrolling(open_page: Any, html: str) -> None:
+    made = open_page(html, viewport={"width": 1280, "height": 400})
+    made.page.wait_for_timeout(600)
+    figures = "[...document.querySelectorAll('.curves figure')].filter(one => one.offsetParent !== null)"
+    drawn = made.page.evaluate(f"{figures}.map(one => one.querySelectorAll('svg path').length)")
+    assert len(drawn) > 1
+    assert min(drawn) > 0
+    assert made.is_quiet()
+
+
 def test_a_dialect_is_switched(open_page: Any, html: str) -> None:
     made = open_page(html)
     before = made.column("af")

@@ -52,6 +52,12 @@ def test_every_field_of_a_header_comes_back():
     assert vars(back) == vars(replace(FULL))
 
 
+def test_that_no_task_was_learned_comes_back_and_is_not_unknown():
+    for learned_at in ({}, None):
+        back = header_from_json(json.loads(json.dumps(header_to_json(replace(FULL, learned_at=learned_at)))))
+        assert back.learned_at == learned_at
+
+
 def test_version_1_is_read_for_ever():
     run = header_from_json(json.loads(VERSION_1))
     assert (run.learner, run.seed, run.status, run.tasks[0].n_samples) == ("er", 0, "finished", 10)

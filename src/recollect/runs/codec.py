@@ -77,7 +77,9 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "error": run.error,
     }
     empty: tuple[Any, ...] = (None, {}, [])
-    return {key: value for key, value in header.items() if value not in empty or key == "targets"}
+    # That no task was ever learned is not that nothing is known of it.
+    told = {"targets", *(("learned_at",) if run.learned_at is not None else ())}
+    return {key: value for key, value in header.items() if value not in empty or key in told}
 
 
 def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = None) -> Run:

@@ -60,8 +60,11 @@ def timeline_of(run: Run) -> Timeline:
         raise UsageError(f"one untrained row (after = -1) is expected; got {len(untrained)}.")
     first = untrained[0] if untrained else None
     timed = [row for row in run.rows if row is not first]
-    if run.learned_at is not None:
-        learned_at = [run.learned_at.get(task, -1) for task in range(T)]
+    # Where no task was ever learned (releases on fixed slices) every row is one in time, as with an empty `learned_at`.
+    never = not any(row.task_end for row in timed) and all(task.held_out for task in run.tasks)
+    told = {} if run.learned_at is None and never else run.learned_at
+    if told is not None:
+        learned_at = [told.get(task, -1) for task in range(T)]
         # A run that is not finished lacks its last rows; in any other record a row that is not there is a mistake.
         is_open = run.status in ("running", "failed")
         absent = max([0, *(row + 1 - len(timed) for row in learned_at if is_open)])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 # In the order in which they use each other.
-_SCRIPTS = ("dom", "base", "chart", "curves", "online", "heat", "split", "first", "forest", "table", "main")
+_SCRIPTS = ("dom", "base", "chart", "curves", "online", "heat", "split", "first", "changes", "forest", "table", "main")
 
 
 def build_page(contents: Contents) -> str:
@@ -139,6 +139,10 @@ def _for_script(contents: Contents) -> dict[str, Any]:
                 "differences": stream.differences,
                 "watched": stream.watched,
                 "costs": stream.costs,
+                "changes": [
+                    {name: getattr(one, name) for name in ("label", "task", "since", "now", "difference")}
+                    for one in stream.changes
+                ],
             }
             for stream in contents.streams
         ],

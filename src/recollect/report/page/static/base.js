@@ -124,3 +124,13 @@ function redrawAll(now = false) {
     else if (now || host.inView) { host.stale = false; host.redraw(); } else host.stale = true;
   }
 }
+
+// What is below the screen follows when there is time, so that a picture of the whole page has every chart.
+const soon = window.requestIdleCallback ?? (task => setTimeout(task, 30));
+function drawRest() {
+  const next = redraws.find(host => host.stale && host.offsetParent !== null);
+  if (!next) return;
+  next.stale = false;
+  next.redraw();
+  soon(drawRest);
+}

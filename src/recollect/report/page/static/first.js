@@ -147,6 +147,6 @@ function learningOf(host, stream) {
 }
 
 function picture(host) {
-  const stream = page.streams[host.dataset.stream], draw = { ahead: aheadOf, learning: learningOf, forgotten: forgottenBy }[host.dataset.picture];
+  const stream = page.streams[host.dataset.stream], draw = { ahead: aheadOf, learning: learningOf, forgotten: forgottenBy, changed: changedIn }[host.dataset.picture];
   drawn(host, () => draw(host, stream));
 }

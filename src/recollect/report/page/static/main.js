@@ -40,6 +40,7 @@ document.querySelectorAll(".costs").forEach(costsOf);
 document.querySelectorAll(".matrices").forEach(matricesOf);
 document.querySelectorAll(".split").forEach(splitOf);
 changed();
+soon(drawRest);
 
 let width = innerWidth, waiting = 0;
 addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; clearTimeout(waiting); waiting = setTimeout(redrawAll, 120); } });
