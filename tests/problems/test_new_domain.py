@@ -15,7 +15,6 @@ from recollect.errors import UsageError
 from recollect.learners import Setting, make_learner
 from recollect.learners.wrap import wrap
 from recollect.problems.base import PROBLEMS, Focus, Problem, no_classes
-from recollect.problems.scoring import Answer, Scoring
 from recollect.problems.targets import Target
 from recollect.protocol import run_protocol
 from recollect.report.gather import gather
@@ -29,21 +28,12 @@ def deviance(truth: np.ndarray, given: np.ndarray) -> float:
     return float(2 * np.mean(truth * np.log(truth / given) - (truth - given)))
 
 
-class Counted(Answer):
-    def value(self, target: Target) -> tuple[float, str | None]:
-        return (math.nan, self.reason) if self.scores is None else target(self.labels, self.scores)
-
-
-class Events(Scoring):
-    answer = Counted
-
-
 EVENTS = Problem(
     name="events",
     asks="how many events there are",
     scenarios=("domain-incremental",),
     targets=(Target("deviance", "deviance", deviance, higher_is_better=False),),
-    examiner=f"{__name__}:Events",
+    examiner="recollect.problems.scoring:Scoring",
     per_class=False,
     task="site",
     tasks="sites",

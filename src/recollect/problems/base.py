@@ -132,6 +132,11 @@ class Focus:
     questions: tuple[str, ...] = ("ahead", "learning", "forgotten", "sure")
 
 
+def titles(average: str) -> dict[str, str]:
+    """The letters of a field that calls the average so."""
+    return {"acc.average": average, "forgetting.chaudhry2018": "AF"}
+
+
 def no_classes(why: str) -> dict[str, str]:
     """What a report of a problem without classes does not show: `why` tells it of answers."""
     return {"raa": "its difficulty does not follow from a number of classes", "split": why, "errors": why}

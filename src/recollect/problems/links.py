@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
-from recollect.problems.base import Focus, Problem, no_classes
+from recollect.problems.base import Focus, Problem, no_classes, titles
 from recollect.problems.ranking import Ranking
 from recollect.problems.scoring import Answer, Scoring
 from recollect.problems.targets import Target
@@ -49,15 +49,12 @@ def mrr(labels: NDArray[np.int64], scores: NDArray[np.float64]) -> float:
 class Verdicts(Answer):
     """What a learner says to one task's test set."""
 
-    def value(self, target: Target) -> tuple[float, str | None]:
-        """The target's value, or NaN with the reason."""
-        if self.scores is None:
-            return math.nan, self.reason
+    def why_none(self, target: Target) -> str | None:
+        """True samples are told from false ones."""
         if not len(self.labels):
-            return math.nan, "it has no test samples"
-        if len(np.unique(self.labels)) < 2:
-            return math.nan, f"all its test samples are {'true' if self.labels[0] == 1 else 'false'}"
-        return target(*self._given(target.takes))
+            return "it has no test samples"
+        only = "true" if self.labels[0] == 1 else "false"
+        return f"all its test samples are {only}" if len(np.unique(self.labels)) < 2 else None
 
 
 class Judging(Scoring):
@@ -98,6 +95,6 @@ LINKS = Problem(
     examiner="recollect.problems.links:Judging",
     objective="recollect.learners.objectives:Verdict",
     per_class=False,
-    focus=Focus(titles={"acc.average": "AP", "forgetting.chaudhry2018": "AF"}),
+    focus=Focus(titles=titles("AP")),
     not_shown=no_classes("an answer is one score, not one of several classes"),
 )

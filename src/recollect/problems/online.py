@@ -23,11 +23,29 @@ if TYPE_CHECKING:
 LEAST_WEIGHT = 0.01
 # A window is looked at so many times while it passes.
 LOOKS = 5
+_NO_ALARMS = "the learner sets no threshold"
 _NOTHING = "the learner has scored none of these samples"
+
+
+@dataclass(frozen=True, eq=False)
+class Detected(Answer):
+    """What a detector says to a concept's test set, or to some samples of the stream."""
+
+    where: str = "its test set holds"
+
+    def why_none(self, target: Target) -> str | None:
+        """Anomalies are told from normal samples, by scores or by alarms."""
+        if len(np.unique(self.labels)) < 2:
+            return f"{self.where} {'anomalies' if self.labels.any() else 'normal samples'} only"
+        if self.weights is not None and not target.weighted:
+            return f"{target.label} takes no weights of samples"
+        return _NO_ALARMS if self.alarms is None and target.takes in ("alarms", "both") else None
 
 
 class Watching(Scoring):
     """The examiner of concept streams, which can score samples before they are learned, too."""
+
+    answer = Detected
 
     def tracker(self, plan: Plan) -> Watch:
         """Who scores them; UsageError if the training rows hold one class, so that nothing could be told."""
@@ -121,7 +139,7 @@ class Watch:
     ) -> tuple[dict[str, float | None], dict[str, str]]:
         """Every target's value over these samples, and the reasons of those that have none."""
         alarms = samples.alarms if self._has_alarms else None
-        answer = Answer(samples.labels, samples.scores, alarms, weights=weights, where="these samples hold")
+        answer = Detected(samples.labels, samples.scores, alarms, weights=weights, where="these samples hold")
         values: dict[str, float | None] = {}
         reasons = {}
         for target in self._targets:

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.problems.base import Focus, Problem, no_classes
-from recollect.problems.scoring import Answer, Scoring
+from recollect.problems.base import Focus, Problem, no_classes, titles
 from recollect.problems.targets import Target
 
 Floats = NDArray[np.float64]
@@ -47,20 +46,6 @@ def r2(truth: Floats, given: Floats) -> float:
     return float(1 - np.square((truth - given) / largest).sum() / np.square(around_mean / largest).sum())
 
 
-class Predictions(Answer):
-    """What a learner predicts for one task's test set."""
-
-    def value(self, target: Target) -> tuple[float, str | None]:
-        """The target's value, or NaN with the reason."""
-        return (math.nan, self.reason) if self.scores is None else target(self.labels, self.scores)
-
-
-class Predicting(Scoring):
-    """The examiner of streams of values: every target of a task's test set at once."""
-
-    answer = Predictions
-
-
 REGRESSION = Problem(
     name="regression",
     asks="a number for each sample",
@@ -70,9 +55,9 @@ REGRESSION = Problem(
         Target("mae", "MAE", mae, higher_is_better=False),
         Target("r2", "R2", r2, undefined="R2 needs true values that differ, in at least two test samples"),
     ),
-    examiner="recollect.problems.regression:Predicting",
+    examiner="recollect.problems.scoring:Scoring",
     objective="recollect.learners.objectives:Values",
     per_class=False,
-    focus=Focus(titles={"acc.average": "average", "forgetting.chaudhry2018": "AF"}, close=True),
+    focus=Focus(titles=titles("average"), close=True),
     not_shown=no_classes("a prediction is one number, not one of several classes"),
 )

@@ -1,4 +1,4 @@
-"""One evaluation of a detector: a concept's whole test set at a time, scored by every target at once.
+"""One evaluation: a task's whole test set at a time, scored by every target at once.
 
 Some detectors (PyOD's ECOD and COPOD) score a sample against the batch that it comes in, so the batch is part of
 the protocol: one concept's test samples in the data set's own order, as pyCLAD has it. Samples that are ids in a graph
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from recollect.streams.stream import Stream
 
 _NOT_LEARNED = "the learner gives no score for it yet"
-_NO_ALARMS = "the learner sets no threshold"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +37,17 @@ class Answer:
     alarms: NDArray[np.bool_] | None
     reason: str | None = None
     weights: NDArray[np.float64] | None = None
-    where: str = "its test set holds"
 
     def value(self, target: Target) -> tuple[float, str | None]:
         """The target's value, or NaN with the reason."""
         if self.scores is None:
             return math.nan, self.reason
-        if len(np.unique(self.labels)) < 2:
-            what = "anomalies" if self.labels.any() else "normal samples"
-            return math.nan, f"{self.where} {what} only"
-        if self.weights is not None and not target.weighted:
-            return math.nan, f"{target.label} takes no weights of samples"
-        if self.alarms is None and target.takes in ("alarms", "both"):
-            return math.nan, _NO_ALARMS
-        return target(*self._given(target.takes))
+        why = self.why_none(target)
+        return target(*self._given(target.takes)) if why is None else (math.nan, why)
+
+    def why_none(self, target: Target) -> str | None:
+        """Why the target has no value of these labels and scores."""
+        return None
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -69,14 +65,14 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """The examiner of concept streams. The record has the target's scores, and the others' beside them."""
+    """The examiner of a stream. The record has the target's scores, and the others' beside them."""
 
     stream: Stream
     target: Target
     answer: ClassVar[type[Answer]] = Answer
 
     def row(self, learner: Answers, moment: Moment, plan: Plan, batch: int | None) -> Row:
-        """Evaluate the detector on every concept, or on those seen so far; a concept is one batch."""
+        """Evaluate the learner on every task, or on those seen so far; a task is one batch."""
         T = len(self.stream.tasks)
         every = (plan.columns == "all" or moment.current < 0) and self.stream.asks_future
         last = T if every else moment.current + 1

@@ -104,6 +104,8 @@ def estimate_over_items(group: Group, id: str, method: str) -> Estimate | None:
             )
         return None
     run = group.runs[0]
+    if method == "auto" and not _tells_items(run):
+        return None
     try:
         return over_items(run.matrix, id, noise=noise_of_run(run))
     except NotComputable as why:
@@ -114,6 +116,12 @@ def estimate_over_items(group: Group, id: str, method: str) -> Estimate | None:
         if method == "items":
             raise NotComputable(f"{id} of {group.learner}: {no_share}{why}.") from None
         return None
+
+
+def _tells_items(run: Run) -> bool:
+    """Whether a run says anything of test items: their numbers, errors, or who was right on them."""
+    of_tasks = run.items is not None or any(task.n_samples is not None for task in run.tasks)
+    return of_tasks or any(row.n or row.standard_error or row.items for row in run.rows)
 
 
 def null_of(group: Group) -> Estimate | None:

@@ -210,7 +210,8 @@ def _line(group: Group, stream: str, label: str, words: Words, outcome: Outcome,
             reason = why
         else:
             notes.append(f"a seed without a value: {why}")
-    notes += [note for note in over_seeds.notes if reason is None]
+    if reason is None:
+        notes += over_seeds.notes
     notes += _by_construction(group, outcome, words)
     curve = None if outcome.curve is None else estimate(outcome.curve, method=method, bounds=outcome.bounds)
     null = null_of(group) if over_items is not None and outcome.id == NULL_OF else None

@@ -69,7 +69,7 @@ class Group:
     @cached_property
     def alike(self) -> ScoreMatrix | None:
         """The same, where all seeds have the same rows and the same companions; else None."""
-        return matrix_of_alike(self.runs)
+        return matrix_of_alike(self.runs) if len(self.runs) > 1 else None
 
 
 def stack(runs: Sequence[Run]) -> Group:

@@ -11,7 +11,7 @@ known who was right on which item, the items are drawn again, jointly over rows,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import NotComputable
 from recollect.matrix import Array, ScoreMatrix
-from recollect.metrics import Metric, evaluate, registry
+from recollect.metrics import Metric, Outcome, evaluate, registry
 from recollect.stats.estimate import Estimate, check_level
 from recollect.stats.item_draws import (
     BASE,
@@ -37,6 +37,8 @@ from recollect.stats.item_draws import (
 _MOST_CELLS = 6_000
 _AT_ONCE = 20_000_000
 _STEP = 0.25
+# Changes the copies of these numbers: their scores, and their base scores.
+Change = Callable[[NDArray[np.intp], Array, Array | None], None]
 
 
 def over_items(
@@ -64,8 +66,8 @@ def over_items(
     known = noise or noise_of(matrix, items=items)
     if np.isnan(known.errors).all() and not any(table is not None for table in known.tables):
         refuse_unknown(matrix, known, np.ones(matrix.R.shape, bool), np.zeros(matrix.T, bool))
-    value = _value(matrix, metric, params)
-    weights = _weights(matrix, metric, params)
+    outcome = _outcome(matrix, metric, params)
+    value, weights = float(outcome.value), _weights(matrix, metric, params)
     n = _items_read(matrix, metric, known, weights, params)
     if weights is not None:
         from scipy.special import ndtri
@@ -76,7 +78,7 @@ def over_items(
         rng = np.random.default_rng(seed)
         drawn = np.concatenate([_values(lot, metric, params) for (lot,) in draws([(matrix, known)], resamples, rng)])
         low, high = _around(value, drawn, level)
-    bottom, top = (float(end) for end in evaluate(matrix, metric, **params).bounds)
+    bottom, top = map(float, outcome.bounds)
     return Estimate(value, max(low, bottom), min(high, top), n, "items", float("nan"), level)
 
 
@@ -117,10 +119,10 @@ def difference_over_items(
     check_level(level)
     metric = registry.get(id)
     n = 0
+    values = [float(_outcome(matrix, metric, params).value) for matrix, _ in (first, second)]
     for matrix, noise in (first, second):
-        _value(matrix, metric, params)
         n = max(n, _items_read(matrix, metric, noise, _weights(matrix, metric, params), params))
-    value = _value(first[0], metric, params) - _value(second[0], metric, params)
+    value = values[0] - values[1]
     rng = np.random.default_rng(seed)
     away = np.concatenate(
         [
@@ -156,7 +158,7 @@ def null_forgetting(
     check_level(level)
     known = noise or noise_of(matrix, items=items)
     metric = registry.get("forgetting.chaudhry2018")
-    _value(matrix, metric, {})
+    _outcome(matrix, metric, {})
     n = _items_read(matrix, metric, known, None, {})
     flat, errors, trials = np.array(matrix.R), np.array(known.errors), np.array(known.trials)
     for j in np.flatnonzero(matrix.planned).tolist():
@@ -195,12 +197,11 @@ def _shuffle(
     R[:, rows[since], j] = np.clip(share.mean() + away, 0, 1)
 
 
-def _value(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> float:
+def _outcome(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> Outcome:
     outcome = evaluate(matrix, metric, **params)
-    value = float(outcome.value)
-    if np.isnan(value):
+    if np.isnan(float(outcome.value)):
         raise NotComputable(f"{metric.card.id} has no value here: {outcome.reason}.")
-    return value
+    return outcome
 
 
 def _values(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> Array:
@@ -244,36 +245,44 @@ def _weights(matrix: ScoreMatrix, metric: Metric, params: dict[str, Any]) -> _We
     if matrix.R.size > _MOST_CELLS:
         return None
     b = None if matrix.b is None or "b" not in metric.card.needs else matrix.b
-    cells = np.argwhere(~np.isnan(matrix.R))
-    start = float(_moved(matrix, matrix.R, matrix.b, metric, params)[0])
-    weights = np.zeros(matrix.R.shape)
-    lot = max(1, _AT_ONCE // matrix.R.size)
-    for at in range(0, len(cells), lot):
-        some = cells[at : at + lot]
-        moved = np.repeat(matrix.R[None], len(some), axis=0)
-        moved[np.arange(len(some)), some[:, 0], some[:, 1]] += _STEP
-        weights[some[:, 0], some[:, 1]] = (_moved(matrix, moved, matrix.b, metric, params) - start) / _STEP
-    of_base, rng = np.zeros(matrix.T), np.random.default_rng(0)
-    other = rng.uniform(-1, 2, matrix.R.shape)
-    other[np.isnan(matrix.R)] = np.nan
+    cells, rng = np.argwhere(~np.isnan(matrix.R)), np.random.default_rng(0)
+    other = np.where(np.isnan(matrix.R), np.nan, rng.uniform(-1, 2, matrix.R.shape))
+    other_b = matrix.b if b is None else b + rng.uniform(0.5, 1, matrix.T)
+
+    def change(which: NDArray[np.intp], R: Array, base: Array | None) -> None:
+        """First nothing, then all at random, then a step in each cell and in each base score."""
+        R[which == 1] = other
+        if base is not None and b is not None:
+            base[which == 1] = other_b
+            of_base = np.flatnonzero(which >= 2 + len(cells))
+            base[of_base, which[of_base] - 2 - len(cells)] += _STEP
+        of_cell = np.flatnonzero((which >= 2) & (which < 2 + len(cells)))
+        i, j = cells[which[of_cell] - 2].T
+        R[of_cell, i, j] += _STEP
+
+    start, reached, *moved = _moved(matrix, 2 + len(cells) + (0 if b is None else matrix.T), change, metric, params)
+    steps = (np.array(moved) - start) / _STEP
+    weights, of_base = np.zeros(matrix.R.shape), np.zeros(matrix.T)
+    weights[tuple(cells.T)] = steps[: len(cells)]
     predicted = start + np.nansum(weights * (other - matrix.R))
-    other_b = matrix.b
-    if b is not None:
-        of_base = (_moved(matrix, matrix.R, b + _STEP * np.eye(matrix.T), metric, params) - start) / _STEP
-        other_b = b + rng.uniform(0.5, 1, matrix.T)
+    if b is not None and other_b is not None:
+        of_base = steps[len(cells) :]
         predicted += np.nansum(of_base * (other_b - b))
     if np.isnan(weights).any() or np.isnan(of_base[~np.isnan(0.0 if b is None else b)]).any():
         return None
-    reached = float(_moved(matrix, other, other_b, metric, params)[0])
     return _Weights(weights, np.nan_to_num(of_base)) if abs(predicted - reached) <= 1e-8 else None
 
 
-def _moved(matrix: ScoreMatrix, R: Array, b: Array | None, metric: Metric, params: dict[str, Any]) -> Array:
-    """The metric of the same plan with other scores, of any size."""
-    lead = max(R.shape[0] if R.ndim == 3 else 1, 1 if b is None or b.ndim == 1 else len(b))
-    scores = np.broadcast_to(R, (lead, *matrix.R.shape))
-    base = None if b is None else np.broadcast_to(b, (lead, matrix.T))
-    return _values(matrix.with_scores(scores, base, "raw"), metric, params)
+def _moved(matrix: ScoreMatrix, count: int, change: Change, metric: Metric, params: dict[str, Any]) -> Array:
+    """The metric of the same plan with so many other scores, of any size: `change` makes them of copies, lot by lot."""
+    made, lot = [], max(1, _AT_ONCE // matrix.R.size)
+    for at in range(0, count, lot):
+        which = np.arange(at, min(at + lot, count))
+        R = np.repeat(matrix.R[None], len(which), axis=0)
+        base = None if matrix.b is None else np.repeat(matrix.b[None], len(which), axis=0)
+        change(which, R, base)
+        made.append(_values(matrix.with_scores(R, base, "raw"), metric, params))
+    return np.concatenate(made)
 
 
 def _items_read(
@@ -302,13 +311,17 @@ def _reads(
 ) -> NDArray[np.bool_]:
     """Of several sets of cells, whether the metric changes when they do: far up, and far down."""
     rng = np.random.default_rng(0)
-    start = _moved(matrix, matrix.R, matrix.b, metric, params)[0]
     far, far_b = rng.uniform(5, 10, matrix.R.shape), rng.uniform(11, 20, matrix.T)
-    changed = np.zeros(len(cells), bool)
-    lot = max(1, _AT_ONCE // matrix.R.size)
-    for at in range(0, len(cells), lot):
-        own, own_b = (np.array(part) for part in zip(*cells[at : at + lot], strict=True))
-        for sign in (1, -1):
-            b = None if matrix.b is None else matrix.b + sign * far_b * own_b
-            changed[at : at + lot] |= _moved(matrix, matrix.R + sign * far * own, b, metric, params) != start
-    return changed
+
+    def change(which: NDArray[np.intp], R: Array, base: Array | None) -> None:
+        """First nothing, then each set far up and far down."""
+        for place, number in enumerate(which.tolist()):
+            if number:
+                own, own_b = cells[(number - 1) // 2]
+                sign = 1 if number % 2 else -1
+                R[place] += sign * far * own
+                if base is not None:
+                    base[place] += sign * far_b * own_b
+
+    start, *moved = _moved(matrix, 1 + 2 * len(cells), change, metric, params)
+    return (np.array(moved).reshape(-1, 2) != start).any(1)

@@ -26,7 +26,7 @@ from typing import Any
 from recollect.runs.importers.avalanche_evals import Calls, calls_of_frame, find_calls, is_frame, lay_out_calls
 from recollect.runs.importers.avalanche_log import METRIC, NAME, TENSOR, Events, log_runs, score_of
 from recollect.runs.importers.avalanche_series import are_json_lines, calls_of_lines, lay_out_series, series_of_lines
-from recollect.runs.importers.build import check_size, make_run, named, origin_of, task_rows, whole
+from recollect.runs.importers.build import check_size, make_run, matrix_run, named, origin_of, whole
 from recollect.runs.importers.events import Evaluated, Laid, Learned, lay_out
 from recollect.runs.importers.files import (
     cannot_read,
@@ -134,11 +134,12 @@ def _from_calls(path: Path, found: Sequence[Calls], wanted: str, learner: str | 
         laid = lay_out_calls(path, one.calls, wanted)
         several = f"the file holds {len(found)} runs" if len(found) > 1 else None
         made.append(
-            make_run(
+            matrix_run(
                 path,
                 NAME,
-                rows=task_rows(laid.cells, laid.untrained),
-                tasks=named([f"experience {exp}" for exp in laid.experiences]),
+                laid.cells,
+                [f"experience {exp}" for exp in laid.experiences],
+                laid.untrained,
                 learner=one.name or learner or path.stem,
                 guessed=None if one.name else learner or path.stem,
                 seed=origin.seed if len(found) == 1 else None,

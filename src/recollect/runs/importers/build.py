@@ -154,6 +154,19 @@ def origin_of(path: Path) -> Origin:
     return Origin(folder.parent.name, int(folder.name), note)
 
 
+def matrix_run(
+    path: Path,
+    tool: str,
+    matrix: Matrix,
+    names: Sequence[object] | None = None,
+    untrained: Sequence[Score] | None = None,
+    **about: Any,
+) -> Run:
+    """The run of a matrix with one row after each task (see `make_run`); tasks without names are numbered."""
+    rows = task_rows(matrix, untrained, about.get("metric", ACCURACY))
+    return make_run(path, tool, rows=rows, tasks=named(len(matrix[0]) if names is None else names), **about)
+
+
 def make_run(
     path: Path,
     tool: str,

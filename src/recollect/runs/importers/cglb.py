@@ -11,9 +11,7 @@ from recollect.runs.importers.build import (
     blank_future_zeros,
     check_size,
     is_numeric,
-    make_run,
-    named,
-    task_rows,
+    matrix_run,
 )
 from recollect.runs.importers.files import cannot_read, head, in_words
 from recollect.runs.importers.pickles import load_any
@@ -46,11 +44,10 @@ def read(path: Path) -> list[Run]:
     scenario = next((f"{word}-incremental" for word in ("class", "task") if f"{word}-IL" in str(path)), None)
     notes = (future, "the number of a repeat is taken for its seed")
     return [
-        make_run(
+        matrix_run(
             path,
             NAME,
-            rows=task_rows(matrix),
-            tasks=named(T),
+            matrix,
             learner=path.stem,
             guessed=path.stem,
             unit="percent",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.runs.importers.build import Matrix, check_size, make_run, named, origin_of, task_rows, whole
+from recollect.runs.importers.build import Matrix, check_size, matrix_run, origin_of, whole
 from recollect.runs.importers.files import cannot_read, fields_of, head_lines, in_words, read_text
 from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.importers.table import score_of
@@ -41,11 +41,10 @@ def read(path: Path) -> list[Run]:
             raise cannot_read(path, NAME, f"line {i + 2}: {error}.") from None
     origin = origin_of(path)
     folder = path.absolute().parent.parent.name if origin.learner == "results" else origin.learner
-    run = make_run(
+    run = matrix_run(
         path,
         NAME,
-        rows=task_rows(cells),
-        tasks=named(T),
+        cells,
         learner=folder or origin.learner,
         guessed=folder or origin.learner,
         unit="auto",

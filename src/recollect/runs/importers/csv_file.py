@@ -13,10 +13,8 @@ from recollect.runs.importers.build import (
     Matrix,
     check_size,
     decimal_points,
-    make_run,
-    named,
+    matrix_run,
     said_in_percent,
-    task_rows,
 )
 from recollect.runs.importers.files import cannot_read, fields_of, head_lines, in_words, is_folder, read_text
 from recollect.runs.importers.matrices import rows_note, settle_rows, zeros_note
@@ -145,11 +143,12 @@ def _matrix(path: Path, table: list[list[str]], rows: str | None) -> Run:
     rows_are = rows or _said_rows(path, names, row_names)
     if rows_are is None:
         rows_are = settle_rows(path, NAME, as_scores(matrix, "the matrix"), rows)
-    return make_run(
+    return matrix_run(
         path,
         NAME,
-        rows=task_rows(matrix, untrained),
-        tasks=named(names if names is not None else T),
+        matrix,
+        names,
+        untrained,
         learner=path.stem,
         guessed=path.stem,
         unit="percent" if percent else "auto",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from recollect.inputs import plain_number
-from recollect.runs.importers.build import Score, check_size, make_run, named, number, task_rows
+from recollect.runs.importers.build import Score, check_size, matrix_run, number
 from recollect.runs.importers.files import cannot_read, head_lines, in_words, read_text
 from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.run import Run
@@ -48,11 +48,11 @@ def read(path: Path) -> list[Run]:
             f"it has {len(body)} rows for {len(untrained)} tasks: a task was visited more than once.",
         )
     learner, stream = _names(path)
-    run = make_run(
+    run = matrix_run(
         path,
         NAME,
-        rows=task_rows(body, untrained),
-        tasks=named(len(untrained)),
+        body,
+        untrained=untrained,
         learner=learner,
         guessed=path.stem if learner == path.stem else None,
         stream=stream,

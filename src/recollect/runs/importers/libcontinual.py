@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from recollect.inputs import plain_number
-from recollect.runs.importers.build import Matrix, Score, check_size, make_run, named, number, origin_of, task_rows
+from recollect.runs.importers.build import Matrix, Score, check_size, matrix_run, number, origin_of
 from recollect.runs.importers.files import cannot_read, in_words, mentions, read_text
 from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.run import Run
@@ -52,11 +52,10 @@ def read(path: Path) -> list[Run]:
             )
         cells.append([*row[: i + 1], *[None] * (T - i - 1)])
     origin = origin_of(path)
-    run = make_run(
+    run = matrix_run(
         path,
         NAME,
-        rows=task_rows(cells),
-        tasks=named(T),
+        cells,
         learner=origin.learner,
         guessed=origin.learner,
         unit="percent",

@@ -13,9 +13,7 @@ from recollect.runs.importers.build import (
     blank_future_zeros,
     check_size,
     is_numeric,
-    make_run,
-    named,
-    task_rows,
+    matrix_run,
 )
 from recollect.runs.importers.files import cannot_read, find_files, is_folder
 from recollect.runs.importers.versions.zipped import member, names_in
@@ -68,11 +66,10 @@ def _run(file: Path, metric: str) -> Run:
         (matrix,), future = blank_future_zeros([array_matrix(array)], "LIBERO")
     except ValueError as error:
         raise cannot_read(file, NAME, f"{error}.") from None
-    return make_run(
+    return matrix_run(
         file,
         NAME,
-        rows=task_rows(matrix, metric=metric),
-        tasks=named(len(matrix)),
+        matrix,
         learner=file.absolute().parent.parent.name or "unknown",
         unit="fraction" if metric == "success" else "raw",
         metric=metric,

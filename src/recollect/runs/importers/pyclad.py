@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recollect.runs.importers.build import Score, check_size, make_run, named, number, task_rows, whole
+from recollect.runs.importers.build import Score, check_size, matrix_run, number, whole
 from recollect.runs.importers.files import cannot_read, guess_json, in_words, load_json, mentions
 from recollect.runs.importers.reconcile import Claim, reconciled
 from recollect.runs.run import Run
@@ -85,13 +85,13 @@ def _run(path: Path, output: dict[str, Any], name: str, callback: Any, alone: bo
     scores_in = [cell for row in rows for cell in row if cell is not None]
     fraction = all(0 <= cell <= 1 for cell in scores_in)
     stream = _name(output, "dataset")
-    run = make_run(
+    run = matrix_run(
         path,
         NAME,
         problem="detection",
         role="reference" if _name(output, "strategy") == _KEEPS_EVERYTHING else "contestant",
-        rows=task_rows(rows, metric=name),
-        tasks=named(order),
+        matrix=rows,
+        names=order,
         learner=_learner(output),
         stream=stream if alone else f"{stream} [{name}]",
         config=_options(output),
