@@ -91,7 +91,7 @@ def test_a_row_that_follows_only_what_is_left_out_is_not_the_base_row() -> None:
     assert left.timeline.base.scores["accuracy"] == (0.1, 0.1)
     assert [row.scores["accuracy"] for row in left.timeline.rows if row] == [(0.2, 0.2), (0.9, 0.3), (0.6, 0.9)]
     assert left.matrix.learned_at.tolist() == [1, 2]
-    assert [row.after for row in left.rows] == [-1, -1, 0, 1]
+    assert [(row.after, row.task_end) for row in left.rows] == [(-1, True), (-1, False), (0, True), (1, True)]
 
 
 def test_every_column_of_a_row_is_cut() -> None:

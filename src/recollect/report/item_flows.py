@@ -102,7 +102,8 @@ def named_rows(run: Run) -> list[Row]:
     # Where a task is known in the base, the base is a row in time, too.
     if time.base is not None and len(rows) > 1 and rows[1].name is not None and rows[1].name == rows[0].name:
         rows = rows[1:]
-    return [replace(row, name=_name(run, row, place)) for place, row in enumerate(rows)]
+    tasks = [task.name for task in run.tasks]
+    return [replace(row, name=_name(tasks, row, place)) for place, row in enumerate(rows)]
 
 
 def _own_row(run: Run, task: str, rows: Sequence[Row]) -> int:
@@ -117,10 +118,10 @@ def _moment(row: Row) -> tuple[object, ...]:
     return (row.after, row.step, row.task_end, row.scores, row.correct)
 
 
-def _name(run: Run, row: Row, place: int) -> str:
+def _name(tasks: Sequence[str], row: Row, place: int) -> str:
     """What a row is called: its own name, or the task that it follows."""
     if row.name:
         return row.name
     if row.after < 0:
         return "untrained"
-    return run.tasks[row.after].name if row.task_end and row.after < run.T else f"row {place + 1}"
+    return tasks[row.after] if row.task_end and row.after < len(tasks) else f"row {place + 1}"

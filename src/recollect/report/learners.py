@@ -195,7 +195,7 @@ class _Batch:
 
     def _band(self, runs: Array, bounds: Bounds | None = None) -> list[Estimate]:
         made = estimate(self._apart(runs), axis=1, bounds=bounds)
-        return [made.at(row) for row in range(self._groups)]
+        return made.points()
 
     def _known(self, runs: Array | None) -> list[Estimate | None]:
         if runs is None:
@@ -208,7 +208,7 @@ class _Batch:
             return [{} for _ in range(self._groups)]
         least, most = np.array([self._bounds.get(id, (-np.inf, np.inf)) for id in runs]).T[:, :, None]
         stacked = self._band(np.stack(list(runs.values()), axis=1), (least, most))
-        return [{name: of.at(place) for place, name in enumerate(runs)} for of in stacked]
+        return [dict(zip(runs, of.points(), strict=True)) for of in stacked]
 
 
 def scalars(made: Estimate) -> list[list[Estimate]]:
@@ -348,4 +348,4 @@ def _floats(values: Any, T: int) -> Array:
 def bands(values: Mapping[str, Array]) -> dict[str, Estimate]:
     """Estimate several arrays (seeds, ...) of one shape at once."""
     made = estimate(np.stack(list(values.values()), axis=1))
-    return {name: made.at(place) for place, name in enumerate(values)}
+    return dict(zip(values, made.points(), strict=True))

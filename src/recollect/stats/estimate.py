@@ -65,6 +65,14 @@ class Estimate:
         )
         return Estimate(value, low, high, n, self.method, sd, self.level, reason)
 
+    def points(self) -> list[Estimate]:
+        """Every point along the first axis.
+
+        >>> [one.value for one in estimate([[0.25, 0.5], [0.75, 0.5]]).points()]
+        [0.5, 0.5]
+        """
+        return [self.at(place) for place in range(len(self.arrays[0]))]
+
     @property
     def arrays(self) -> tuple[Array, Array, Array]:
         """Value, low and high of a curve or a matrix."""

@@ -324,4 +324,5 @@ def _reads(
                     base[place] += sign * far_b * own_b
 
     start, *moved = _moved(matrix, 1 + 2 * len(cells), change, metric, params)
-    return (np.array(moved).reshape(-1, 2) != start).any(1)
+    changed: NDArray[np.bool_] = (np.array(moved).reshape(-1, 2) != start).any(1)
+    return changed
