@@ -295,6 +295,21 @@ def test_a_detector_of_another_shape_and_a_target_of_alarms_are_told() -> None:
     with pytest.raises(UsageError, match=r"Wide gives one score per row; of 20 rows it gave values of the shape"):
         list(iter_protocol(learner("naive", {"detector": Wide}, stream), stream, seed=0))
 
+    class Words(Mean):
+        def decision_function(self, x: Any) -> Any:
+            return ["high"] * len(x)
+
+    with pytest.raises(UsageError, match=r"Words gives one score per row, a number; it gave a list"):
+        list(iter_protocol(learner("naive", {"detector": Words}, stream), stream, seed=0))
+
+    class Speechless:
+        def learn_one(self, x: Any) -> None: ...
+
+        def score_one(self, x: Any) -> None: ...
+
+    with pytest.raises(UsageError, match=r"Speechless gives no number for a sample; got None"):
+        list(iter_protocol(learner("naive", {"detector": Speechless}, stream), stream, seed=0))
+
     class Silent:
         def learn(self, batch: Any) -> None: ...
 

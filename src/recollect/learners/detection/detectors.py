@@ -144,7 +144,13 @@ class Model:
                 scores = self._model.decision_function(x)
             else:
                 scores = -getattr(self._model, "score_samples", self._model.decision_function)(x)
-        made = np.asarray(scores, np.float64)
+        try:
+            made = np.asarray(scores, np.float64)
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"The detector {self._name} gives one score per row, a number; it gave a {type(scores).__name__} that"
+                " holds something else."
+            ) from None
         if made.shape not in ((len(x),), (len(x), 1)):
             raise UsageError(
                 f"The detector {self._name} gives one score per row; of {len(x)} rows it gave values of the shape"

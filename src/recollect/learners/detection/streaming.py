@@ -70,6 +70,8 @@ class OneByOne:
         with quiet(self._seed):
             found = [score(dict(enumerate(values))) for values in x.tolist()]
         try:
+            if None in found:  # numpy would make a NaN of it
+                raise TypeError
             return np.asarray(found, np.float64).reshape(len(x))
         except (TypeError, ValueError):
             shown = next((value for value in found if not isinstance(value, int | float)), found[0])
