@@ -6,6 +6,7 @@ Samples are kept as they came (uint8 images stay uint8). Each buffer has a gener
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,13 @@ from recollect.errors import UsageError
 from recollect.learners.base import Array, State
 
 Labels = NDArray[np.int64]
+# What makes a column for so many samples like these; columns are arrays, or are filled and read like them.
+Make = Callable[[str, int, Any], Any]
+
+
+def in_memory(name: str, capacity: int, like: Array) -> Array:
+    """A column in the processor's memory."""
+    return np.zeros((capacity, *like.shape[1:]), like.dtype)
 
 
 class Buffer:
@@ -24,27 +32,29 @@ class Buffer:
     DER, say) likewise. The first `len(buffer)` places are filled. `changes` counts the batches that changed something.
     """
 
-    def __init__(self, capacity: int, seed: int) -> None:
+    def __init__(self, capacity: int, seed: int, make: Make = in_memory) -> None:
         if capacity < 1:
             raise UsageError(f"A memory holds at least one sample; got a capacity of {capacity}.")
         self.capacity = capacity
+        self._make = make
         self.filled = 0
         self.changes = 0
-        self.columns: dict[str, Array] = {}
+        self.columns: dict[str, Any] = {}
         self._rng = np.random.default_rng(seed)
 
     def __len__(self) -> int:
         return self.filled
 
     @property
-    def x(self) -> Array:
+    def x(self) -> Any:
         """The samples held."""
         return self.columns["x"][: self.filled]
 
     @property
     def y(self) -> Labels:
         """Their labels."""
-        return self.columns["y"][: self.filled]
+        labels: Labels = self.columns["y"][: self.filled]
+        return labels
 
     @property
     def stored_bytes(self) -> int:
@@ -64,7 +74,7 @@ class Buffer:
         return {
             "filled": self.filled,
             "rng": self._rng.bit_generator.state,
-            "columns": {name: column[: self.filled].copy() for name, column in self.columns.items()},
+            "columns": {name: _copy(column, self.filled) for name, column in self.columns.items()},
         }
 
     def restore(self, state: State) -> None:
@@ -73,14 +83,16 @@ class Buffer:
         self._rng.bit_generator.state = state["rng"]
         self.columns = {}
         for name, saved in state["columns"].items():
-            self.columns[name] = np.zeros((self.capacity, *saved.shape[1:]), saved.dtype)
+            self.columns[name] = self._make(name, self.capacity, saved)
             self.columns[name][: self.filled] = saved
 
     def _prepare(self, columns: dict[str, Array]) -> None:
         if not self.columns:
-            self.columns = {
-                name: np.zeros((self.capacity, *column.shape[1:]), column.dtype) for name, column in columns.items()
-            }
+            self.columns = {name: self._make(name, self.capacity, column) for name, column in columns.items()}
+
+
+def _copy(column: Any, count: int) -> Array:
+    return column[:count].copy() if isinstance(column, np.ndarray) else column.array(count)
 
 
 class Reservoir(Buffer):
@@ -95,11 +107,11 @@ class Reservoir(Buffer):
     (3, 10)
     """
 
-    def __init__(self, capacity: int, seed: int) -> None:
-        super().__init__(capacity, seed)
+    def __init__(self, capacity: int, seed: int, make: Make = in_memory) -> None:
+        super().__init__(capacity, seed, make)
         self.seen = 0
 
-    def add(self, x: Array, y: Labels, **extra: Array) -> None:
+    def add(self, x: Array, y: Labels, **extra: Any) -> None:
         """Offer a batch, as if its samples came one by one."""
         columns = {"x": x, "y": y, **extra}
         if not self.columns:

@@ -13,11 +13,12 @@ from recollect.errors import UsageError
 from recollect.learners.base import Array, State
 
 
-def choose(device: str) -> torch.device:
+def choose(device: str, *, deterministic: bool = True) -> torch.device:
     """The device of this name; "auto" is cuda, else mps, else cpu.
 
-    Away from the CPU torch's deterministic algorithms are switched on, for this process: a run that is
-    resumed must end like one that was not. On the CPU the operations used here are deterministic as they are.
+    Away from the CPU torch's deterministic algorithms are switched on, for this process, unless that is not
+    wanted: a run that is resumed must end like one that was not. On the CPU the operations used here are deterministic
+    as they are.
 
     >>> choose("cpu")
     device(type='cpu')
@@ -32,15 +33,22 @@ def choose(device: str) -> torch.device:
         raise UsageError(
             f"The device {device!r} cannot be used here: {reason}. Choose auto, cpu, cuda, cuda:N or mps."
         ) from None
-    if chosen.type != "cpu":
+    if is_apart(chosen):
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.backends.cudnn.benchmark = False
-        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.backends.cudnn.benchmark = not deterministic
+        torch.use_deterministic_algorithms(deterministic, warn_only=True)
     return chosen
 
 
-def to_tensor(array: Array, device: torch.device) -> Tensor:
+def is_apart(device: torch.device) -> bool:
+    """Whether what is on the device has to be sent there and fetched."""
+    return device.type != "cpu"
+
+
+def to_tensor(array: Array | Tensor, device: torch.device) -> Tensor:
     """The array on the device, sharing memory where it can; to a GPU it goes while the processor goes on."""
+    if isinstance(array, Tensor):
+        return array.to(device)
     if not array.flags.writeable:
         array = array.copy()
     tensor = torch.from_numpy(array)

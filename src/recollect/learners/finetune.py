@@ -51,7 +51,7 @@ class NetworkLearner(Keeping):
 
     def __init__(self, options: Network, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         self.setting = setting
-        self.device = devices.choose(device)
+        self.device = devices.choose(device, deterministic=options.deterministic)
         self._seeds = seeds
         self._network_options = options
         smoothing = options.label_smoothing if isinstance(options, Train) else 0.0

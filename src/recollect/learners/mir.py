@@ -19,6 +19,7 @@ class MIR(ExperienceReplay):
 
     Options = Interfered
     options: Interfered
+    memory_on_device = True
 
     def retrieve(self, batch: Batch) -> Places:
         """The candidates whose loss rises most when the network learns from this batch alone."""

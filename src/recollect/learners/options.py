@@ -95,6 +95,12 @@ class Network:
         later=True,
     )
     compile: bool = option(False, "whether torch.compile is used on the network", later=True)
+    deterministic: bool = option(
+        True,
+        "whether torch takes its deterministic algorithms away from the CPU; without them a step may be faster, and a"
+        " run that is resumed need not end like one that was not",
+        later=True,
+    )
 
 
 @dataclass(frozen=True)

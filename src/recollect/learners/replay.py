@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from recollect.learners import devices
 from recollect.learners.base import Array, Setting, State
-from recollect.learners.buffers import Reservoir
+from recollect.learners.buffers import Reservoir, in_memory
+from recollect.learners.device_memory import Maker, joined
 from recollect.learners.finetune import Finetune, by_loss_on
 from recollect.learners.options import Replay, TwoPassReplay
 from recollect.learners.randomness import sub_seed
@@ -22,7 +24,11 @@ Places = NDArray[np.int64]
 
 
 class ReplayLearner(Finetune):
-    """A learner with a reservoir; each sample of the stream is offered to it once."""
+    """A learner with a reservoir; each sample of the stream is offered to it once.
+
+    Where a class says `memory_on_device = True` itself (a subclass does not inherit it) and the network is not on the
+    CPU, the samples of its memory are tensors beside the network.
+    """
 
     Options = TwoPassReplay
     options: TwoPassReplay
@@ -30,7 +36,9 @@ class ReplayLearner(Finetune):
 
     def __init__(self, options: TwoPassReplay, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
-        self.memory = Reservoir(options.memory, sub_seed(seeds.learner, "memory"))
+        kept_there = vars(type(self)).get("memory_on_device", False) and setting.samples == "arrays"
+        make = Maker(self.device) if kept_there and devices.is_apart(self.device) else in_memory
+        self.memory = Reservoir(options.memory, sub_seed(seeds.learner, "memory"), make)
 
     def retrieve(self, batch: Batch) -> Places:
         """The places of the memory batch that is replayed beside this batch: a random draw."""
@@ -41,7 +49,7 @@ class ReplayLearner(Finetune):
         if not batch.repeat:
             self.memory.add(batch.x, batch.y)
 
-    def held(self, places: Places) -> tuple[Array, Array]:
+    def held(self, places: Places) -> tuple[Any, Array]:
         """Samples and labels at these places of memory."""
         columns = self.memory.columns
         return columns["x"][places], columns["y"][places]
@@ -68,6 +76,7 @@ class ExperienceReplay(ReplayLearner):
 
     Options = Replay
     options: Replay
+    memory_on_device = True
 
     @by_loss_on
     def train_on(self, batch: Batch) -> None:
@@ -80,5 +89,5 @@ class ExperienceReplay(ReplayLearner):
                 self.step(self.loss_on(batch.x, batch.y) + self.memory_loss(places))
             else:
                 x, y = self.held(places)
-                self.step(self.loss_on(np.concatenate((batch.x, x)), np.concatenate((batch.y, y))))
+                self.step(self.loss_on(joined(batch.x, x), np.concatenate((batch.y, y))))
         self.remember(batch)

@@ -25,6 +25,8 @@ class ERACE(ReplayLearner):
     So the new classes do not push down the old ones, which are not in the stream to push back.
     """
 
+    memory_on_device = True
+
     def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
         absent = torch.ones(self.setting.n_classes, dtype=torch.bool, device=self.device)
@@ -44,6 +46,7 @@ class DERPlusPlus(ReplayLearner):
 
     Options = DarkReplay
     options: DarkReplay
+    memory_on_device = True
 
     def train_on(self, batch: Batch) -> None:
         y = devices.to_tensor(batch.y, self.device)
@@ -57,7 +60,8 @@ class DERPlusPlus(ReplayLearner):
                 loss = loss + self.options.beta * self.memory_loss(self.memory.sample(self.options.memory_batch))
             self.step(loss)
         if not batch.repeat and first is not None:
-            self.memory.add(batch.x, batch.y, logits=devices.to_array(first))
+            kept = first if devices.is_apart(self.device) else devices.to_array(first)
+            self.memory.add(batch.x, batch.y, logits=kept)
 
     def _logit_loss(self) -> Tensor:
         places = self.memory.sample(self.options.memory_batch)
@@ -71,6 +75,8 @@ class AGEM(ReplayLearner):
 
     Where the scenario tells no boundaries, the whole memory is the reference.
     """
+
+    memory_on_device = True
 
     def __init__(self, options: TwoPassReplay, setting: Setting, seeds: Seeds, device: str = "auto") -> None:
         super().__init__(options, setting, seeds, device)
