@@ -51,12 +51,10 @@ def _row(k: int, T: int, keep: float, harder: float, restricted: bool, rng: np.r
     errors: dict[str, list[int]] = {"own": [], "older": [], "newer": []}
     for j in range(T):
         skill = 0.95 * keep ** (k - j) if 0 <= j <= k else 0.5 / (j + 1)
-        line: list[int | None] = [None] * T
-        last = N
-        for m in range(j, T):
-            asked = skill * (1 - harder * (m - j) / T)
-            last = int(np.clip(round(N * asked + rng.normal()), 0, last))
-            line[m] = last
+        # More classes only take answers away.
+        asked = skill * (1 - harder * np.arange(T - j) / T)
+        drawn = np.clip(np.rint(N * asked + rng.normal(size=T - j)), 0, N)
+        line: list[int | None] = [None] * j + [int(v) for v in np.minimum.accumulate(drawn)]
         right = line[max(k, j)] or 0
         correct.append(right)
         triangle.append(tuple(line))

@@ -14,6 +14,7 @@ from recollect.report.figures.style import WIDTHS, colour, marker
 from recollect.report.gather import gather
 from recollect.report.results import StreamResult
 from recollect.runs import group
+from tests.report.fits import faults
 from tests.report.samples import make_groups, make_run
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -110,3 +111,56 @@ def test_what_cannot_be_drawn_is_said(stream: StreamResult, tmp_path: Path) -> N
 def test_a_second_round_of_colours_has_other_markers() -> None:
     looks = {(colour(place), marker(place)) for place in range(32)}
     assert len(looks) == 32
+
+
+@pytest.fixture(scope="module")
+def crowded() -> dict[str, StreamResult]:
+    """Twelve learners, one with a long name; and two over forty tasks."""
+    names = ["GDumb, balanced, of all our own", *(f"learner {place}" for place in range(11))]
+    many = [make_run(name, s, 5, keep=0.5 + 0.04 * i) for i, name in enumerate(names) for s in range(2)]
+    long = [make_run(name, s, 40) for name in ("er", "finetune") for s in range(2)]
+    return {"learners": gather(group(many)).streams[0], "tasks": gather(group(long)).streams[0]}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("many", ["learners", "tasks"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut_or_overlaps(crowded: dict[str, StreamResult], name: str, many: str, width: str) -> None:
+    style = "sans" if width == "one" else "serif"
+    assert faults(make_figure(name, crowded[many], width=width, style=style)) == []
+
+
+def test_what_does_not_fit_is_found() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2, 1))
+    ax = figure.subplots()
+    ax.plot([0, 1], [0, 1], "o", label="corner")
+    ax.set_xlim(0, 1)
+    ax.text(0.5, 0.5, "one")
+    ax.text(0.5, 0.5, "two")
+    ax.text(0.9, 0.9, "far too long for this")
+    found = " ".join(faults(figure))
+    assert "'one' and 'two' overlap" in found
+    assert "'far too long for this' is cut" in found
+    assert "'corner' is clipped" in found
+
+
+def test_bands_and_differences_stay_where_scores_can_be(crowded: dict[str, StreamResult]) -> None:
+    two = gather(group([make_run(n, s, 5, keep=k) for n, k in (("er", 0.9), ("mir", 0.5)) for s in range(2)])).streams[
+        0
+    ]
+    bands = curve(axis(), two, "acc.average").collections  # type: ignore[arg-type]
+    ends = np.concatenate([path.vertices[:, 1] for band in bands for path in band.get_paths()])
+    assert ends.min() >= 0
+    assert ends.max() <= 1
+    ax = differences(axis(), crowded["learners"].comparisons[0])  # type: ignore[arg-type]
+    lines = np.concatenate([part[:, 0] for lines in ax.collections for part in lines.get_segments()])
+    assert np.abs(lines).max() == 1
+
+
+def test_the_last_task_has_its_tick(crowded: dict[str, StreamResult]) -> None:
+    stream = crowded["tasks"]
+    for draw in (lambda ax: curve(ax, stream, "acc.average"), lambda ax: difficulty(ax, stream)):
+        assert {1, 40} <= set(draw(axis()).get_xticks())
+    assert {1, 40} <= set(matrix(axis(), stream, stream.learners[0]).get_yticks())  # type: ignore[arg-type]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.matrix import Array
-from recollect.report.figures.style import colour, marker, text, whole_ticks
+from recollect.metrics import registry
+from recollect.report.figures.style import colour, marker, task_ticks, text, whole_ticks
 from recollect.report.results import StreamResult
 from recollect.report.words import curve_titles
 
@@ -32,11 +33,12 @@ def axis_label(id: str, stream: StreamResult) -> str:
     return said if letters in (said, id) or not letters.isupper() else f"{said} ({letters})"
 
 
-def _in_range(value: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """The ends of a band, where the scores are fractions without what no fraction can be."""
+def _in_range(id: str, value: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """The ends of a band, where the scores are fractions without what this metric of fractions cannot be."""
     known = value[np.isfinite(value)]
-    if known.size and known.min() >= 0 and known.max() <= 1:
-        return np.clip(low, -1, 1), np.clip(high, -1, 1)
+    least, most = registry.get(id).card.bounds if id in registry.all_ids() else (-1.0, 1.0)
+    if known.size and known.min() >= max(least, -1) and known.max() <= 1:
+        return np.clip(low, max(least, -1), min(most, 1)), np.clip(high, max(least, -1), min(most, 1))
     return low, high
 
 
@@ -55,7 +57,7 @@ def curve(ax: Axes, stream: StreamResult, id: str, *, bends: bool = True) -> Axe
         known = np.isfinite(value)
         # Only the rows that were evaluated: a band is drawn across those that were not planned.
         if len(drawn) <= MOST_BANDS:
-            low, high = _in_range(value, low, high)
+            low, high = _in_range(id, value, low, high)
             ax.fill_between(moments[known], low[known], high[known], color=shade, alpha=0.15, linewidth=0)
         ax.plot(
             moments[known],
@@ -77,6 +79,9 @@ def curve(ax: Axes, stream: StreamResult, id: str, *, bends: bool = True) -> Axe
             ax.hlines(level, bend.low + 1, (bend.high or bend.at) + 1, colors=shade, linewidth=3, alpha=0.5)
     ax.set_xlabel(stream.words.axis)
     ax.set_ylabel(text(axis_label(id, stream)))
-    whole_ticks(ax.xaxis)
+    if stream.rows:
+        whole_ticks(ax.xaxis)
+    else:
+        ax.set_xticks(task_ticks(stream.T))
     ax.set_xlim(1, max(2, int(moments[-1])))
     return ax

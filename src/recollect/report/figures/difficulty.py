@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.report.figures.style import colour, marker, whole_ticks
+from recollect.report.figures.style import colour, marker, task_ticks
 from recollect.report.results import StreamResult
 
 if TYPE_CHECKING:
@@ -33,8 +33,11 @@ def difficulty(ax: Axes, stream: StreamResult) -> Axes:
                 markevery=max(1, stream.T // 12),
                 linestyle="-" if name in ("gamma", "beta") else "--",
                 label=label,
+                clip_on=False,
+                zorder=3,
             )
     ax.set_xlabel(f"{stream.words.tasks} learned")
     ax.set_ylim(bottom=0)
-    whole_ticks(ax.xaxis)
+    ax.set_xticks(task_ticks(stream.T))
+    ax.set_xlim(1, max(2, stream.T))
     return ax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.report.figures.style import text, whole_ticks
+from recollect.report.figures.style import task_ticks, text, whole_ticks
 from recollect.report.results import LearnerResult, StreamResult
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def matrix(ax: Axes, stream: StreamResult, learner: LearnerResult, *, written: b
         aspect="equal" if columns / 2 < rows < 2 * columns else "auto",
     )
     if written:
-        middle = sum(bounds) / 2
+        # Black is read on the lighter three fifths of the scale.
+        middle = bounds[0] + 0.6 * (bounds[1] - bounds[0])
         for (i, j), score in np.ndenumerate(scores):
             if np.isfinite(score):
                 label = f"{score:.2f}".replace("0.", ".", 1)
@@ -58,8 +59,12 @@ def matrix(ax: Axes, stream: StreamResult, learner: LearnerResult, *, written: b
     ax.set_title(text(learner.label))
     ax.set_xlabel(f"evaluated {stream.words.task}")
     ax.set_ylabel(f"after {stream.words.moment}")
-    for axis in (ax.xaxis, ax.yaxis):
-        whole_ticks(axis, most=5 if columns > 20 else 9)
+    most = 5 if columns > 20 else 9
+    ax.set_xticks(task_ticks(columns, most))
+    if stream.rows:
+        whole_ticks(ax.yaxis, most)
+    else:
+        ax.set_yticks(task_ticks(rows, most))
     if len(kept) < len(learner.ends):
         chosen = np.unique(np.linspace(0, len(kept) - 1, min(6, len(kept))).astype(int))
         ax.set_yticks(chosen + 1, [str(learner.ends[kept[i]] or "") for i in chosen])

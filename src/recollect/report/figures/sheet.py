@@ -16,7 +16,7 @@ from recollect.report.figures.curves import axis_label, curve
 from recollect.report.figures.difficulty import LABELS, difficulty
 from recollect.report.figures.matrices import matrix
 from recollect.report.figures.split import parts
-from recollect.report.figures.style import PARTS, RC, STYLES, WIDTHS, text
+from recollect.report.figures.style import PARTS, RC, STYLES, WIDTHS, fitted, text
 from recollect.report.results import Comparisons, LearnerResult, StreamResult
 from recollect.runs.files import write_atomic
 
@@ -35,6 +35,8 @@ FIGURES = {
 FORMATS = ("pdf", "svg", "png", "pgf")
 # More pairs than these do not fit a column.
 MOST_PAIRS = 20
+# About how wide a letter of 7 or 8 points is, in inches.
+LETTER = 0.055
 
 
 def make_figure(
@@ -105,24 +107,26 @@ def _curves(stream: StreamResult, ids: Sequence[str], inches: float) -> Figure:
 
 def _matrices(stream: StreamResult, inches: float) -> Figure:
     across = min(len(stream.learners), 4 if inches > 4 else 2)
-    figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, _tall(stream))
+    figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, _tall(stream, inches / across))
     # Two digits of 5 points need a fifth of an inch.
     written = inches / across / stream.T >= 0.2 and len(stream.rows) <= 2 * stream.T
-    for place, (ax, learner) in enumerate(zip(axes, stream.learners, strict=False)):
+    for ax, learner in zip(axes, stream.learners, strict=False):
         matrix(ax, stream, learner, written=written)
-        if place % across:
-            ax.set_ylabel("")
-    _hide(axes[len(stream.learners) :])
+        _title(ax, learner, inches / across)
+    _outer_labels(axes, len(stream.learners), across)
     bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.6 if len(axes) <= across else 0.4, aspect=25, pad=0.02)
     bar.set_label(text(stream.words.score))
     bar.outline.set_linewidth(0.4)
     return figure
 
 
-def _tall(stream: StreamResult) -> float:
-    """The height of a matrix's panel over its width: most are square, those of few rows are not."""
+def _tall(stream: StreamResult, panel: float) -> float:
+    """The height of a matrix's panel over its width: most are square beside their axis, those of few rows are not."""
     rows = max(len(stream.rows) or sum(end is not None for end in one.ends) for one in stream.learners)
-    return 1.12 if rows * 2 > stream.T else 0.75
+    if rows * 2 <= stream.T:
+        return 0.75
+    # What axis, colour bar and title take is the same in small panels and in large ones.
+    return (0.88 * panel + 0.25) / panel
 
 
 def _split(stream: StreamResult, inches: float) -> Figure:
@@ -130,13 +134,14 @@ def _split(stream: StreamResult, inches: float) -> Figure:
     if not split:
         why = stream.why_not("split") or "no run has it"
         raise NotComputable(f"the forgetting on {stream.key} cannot be split: {why}.")
-    across = min(len(split), 3 if inches > 4 else 1)
+    across = min(len(split), (4 if len(split) > 6 else 3) if inches > 4 else min(2, ceil(len(split) / 2)))
     names = [says.format(task=stream.words.task, tasks=stream.words.tasks) for _, _, says in PARTS.values()]
     rows = ceil(len(split) / across)
     figure, axes = _axes(rows, across, inches, 0.62 if across == 1 else 0.85, sharey=True, legend=[*names, "AF"])
     for ax, learner in zip(axes, split, strict=False):
         parts(ax, stream, learner)
-    _hide(axes[len(split) :])
+        _title(ax, learner, inches / across)
+    _outer_labels(axes, len(split), across)
     _legend(figure, axes[0])
     return figure
 
@@ -177,7 +182,8 @@ def _compare(stream: StreamResult, metric: str, inches: float) -> Figure:
     height = 0.5 + (0.19 if long_names else 0.31) * len(table.pairs)
     figure, axes = _axes(1, 1, inches, height / inches)
     differences(axes[0], table, long_names=long_names)
-    axes[0].set_xlabel(f"difference in {text(axis_label(metric, stream))}")
+    between = " " if inches > 4 else "\n"
+    axes[0].set_xlabel(f"difference in{between}{text(axis_label(metric, stream))}")
     return figure
 
 
@@ -202,20 +208,33 @@ def _axes(
     return figure, list(grid.ravel())
 
 
-def _hide(axes: Sequence[Axes]) -> None:
-    for ax in axes:
-        ax.set_axis_off()
+def _title(ax: Axes, learner: LearnerResult, inches: float) -> None:
+    """The name above a panel that is so wide, beside its axis, on two lines where it must."""
+    ax.set_title(fitted(learner.label, int((inches - 0.4) / LETTER)))
+
+
+def _outer_labels(axes: Sequence[Axes], used: int, across: int) -> None:
+    """Of panels with the same axes: labels at the left, and below the last of each column; what is empty is off."""
+    for place, ax in enumerate(axes):
+        if place >= used:
+            ax.set_axis_off()
+        if place % across:
+            ax.set_ylabel("")
+        if place + across < used:
+            ax.set_xlabel("")
 
 
 def _across(names: Sequence[str], inches: float) -> int:
-    """So many names fit beside each other: about 0.055 inches per letter of 7 points, and the line before it."""
+    """So many names fit beside each other: a letter of 7 points each, and the line before it."""
     widest = max((len(name) for name in names), default=1)
-    return max(1, min(len(names), int(inches / (0.055 * widest + 0.42))))
+    return max(1, min(len(names), int(inches / (LETTER * widest + 0.42))))
 
 
 def _legend(figure: Figure, ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
-    across = _across(labels, float(figure.get_figwidth()))
+    inches = float(figure.get_figwidth())
+    across = _across(labels, inches)
+    labels = [label if "$" in label else fitted(label, int((inches - 0.5) / LETTER), 1) for label in labels]
     figure.legend(handles, labels, loc="outside upper center", ncols=across, columnspacing=1.2, handlelength=1.8)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ RC: dict[str, Any] = {
     "legend.fontsize": 7,
     "legend.frameon": False,
     "lines.linewidth": 1.2,
-    "lines.markersize": 3.5,
+    "lines.markersize": 4.2,
     "hatch.linewidth": 0.4,
     "pdf.fonttype": 42,
     "svg.hashsalt": "recollect",
@@ -71,8 +72,40 @@ def text(name: str) -> str:
     return name.replace("$", r"\$")
 
 
+def fitted(name: str, letters: int, lines: int = 2) -> str:
+    r"""A name on at most so many lines of so many letters, as plain text; what has no room ends in an ellipsis.
+
+    >>> fitted("GDumb, balanced, of our own", 16)
+    'GDumb, balanced,\nof our own'
+    >>> fitted("a-name-that-never-ends", 10, lines=1)
+    'a-name-th…'
+    """
+    letters = max(letters, 6)
+    parts = wrap(name, letters, break_on_hyphens=True) or [name]
+    if len(parts) > lines:
+        rest = name[len("".join(parts[: lines - 1])) :].strip() if lines > 1 else name
+        parts = [*parts[: lines - 1], rest[: letters - 1].rstrip() + "…"]
+    return text("\n".join(parts))
+
+
+def task_ticks(n: int, most: int = 9) -> list[int]:
+    """The ticks of n tasks, at most so many: whole numbers at round steps, and always the last.
+
+    >>> task_ticks(5), task_ticks(20), task_ticks(100, most=6), task_ticks(33, most=6)
+    ([1, 2, 3, 4, 5], [1, 5, 10, 15, 20], [1, 20, 40, 60, 80, 100], [1, 10, 20, 33])
+    """
+    if n <= most:
+        return list(range(1, n + 1))
+    step = next(step for step in _STEPS if n // step + 1 <= most)
+    inner = [k for k in range(step, n, step) if n - k >= 0.6 * step]
+    return [1, *inner, n] if step > 2 else [*range(1, n - 1, step), n]
+
+
+_STEPS = tuple(digit * 10**power for power in range(9) for digit in (1, 2, 5))
+
+
 def whole_ticks(axis: Axis, most: int = 9) -> None:
-    """Tasks are counted: no tick between two of them."""
+    """Rows and samples are counted: no tick between two of them."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=most, integer=True))
