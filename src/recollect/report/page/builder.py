@@ -279,8 +279,8 @@ def _breakable(id: str) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Text whose intervals stay on one line, with the number before them."""
-    return re.sub(r" \[[^\]]*\]", lambda found: found[0].replace(" ", "\u00a0"), text)
+    """Text whose intervals stay on one line, with the number before them; `code` is marked."""
+    return _ticked(re.sub(r" \[[^\]]*\]", lambda found: found[0].replace(" ", "\u00a0"), text))
 
 
 def _begin(text: str) -> str:

@@ -140,7 +140,7 @@ function matrixFigure(stream, caption, label) {
 
 function matricesOf(host) {
   const stream = page.streams[host.dataset.stream], words = stream.words, T = stream.tasks.length;
-  const grid = element("div", { class: T > 40 ? "many large" : "many" });
+  const grid = element("div", { class: T > 40 && stream.learners.length <= 4 ? "many large" : "many" });
   let low = Infinity, high = -Infinity;
   for (const one of stream.learners) for (const v of band(one.matrix).value) { if (v < low) low = v; if (v > high) high = v; }
   const domain = low >= 0 && high <= 1 ? [0, 1] : [low, high];
