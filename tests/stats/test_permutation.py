@@ -149,6 +149,15 @@ def test_random_flips_are_those_of_one_by_one():
     d = np.random.default_rng(2).normal(0.2, 1, 50)
     rng, reached = np.random.default_rng(9), 0
     for start in range(0, 99_999, 10_000):
-        signs = rng.integers(2, size=(min(10_000, 99_999 - start), 50)) * 2 - 1
+        rows = min(10_000, 99_999 - start)
+        drawn = np.frombuffer(rng.bytes(8 * rows), dtype=">u8").astype(np.uint64)  # the first bit is the highest
+        signs = np.stack([(drawn >> np.uint64(63 - k)) & np.uint64(1) for k in range(50)], axis=1).astype(int) * 2 - 1
         reached += int((np.abs(signs @ np.abs(d)) >= abs(d.sum()) * (1 - 1e-9)).sum())
     assert sign_flips(d, seed=9).p == (1 + reached) / 100_000
+
+
+def test_random_flips_do_not_depend_on_what_else_is_compared():
+    draw = np.random.default_rng(3)
+    many = [draw.normal(0.2, 1, size) for size in (41, 50, 64, 65, 90)]
+    many.append(np.where(np.arange(70) < 20, 0, draw.normal(0.1, 1, 70)))
+    assert sign_flips_of(many) == [sign_flips(d) for d in many]

@@ -22,6 +22,8 @@ EXACT_PAIRS = 40
 # 10 against 10 labels are 184,756 ways.
 EXACT_LABELS = 200_000
 _RANDOM = 99_999
+# Signs are drawn so many at a time, whether all are needed or not, so that most comparisons share a draw.
+_SIGNS = 64
 # Random permutations that are held in memory at once, and comparisons that are made of them at once.
 _ROWS, _AT_ONCE = 10_000, 512
 # Sums that differ by less than this share of the largest are the same sum, rounded differently.
@@ -51,7 +53,7 @@ def sign_flips(differences: ArrayLike, alternative: Alternative = "two-sided", s
 
 
 def sign_flips_of(many: Sequence[ArrayLike], alternative: Alternative = "two-sided", seed: int = 0) -> list[Permuted]:
-    """`sign_flips` of each of many; random flips are drawn once for all that have as many signs."""
+    """`sign_flips` of each of many; random flips are drawn once for all that have about as many signs."""
     tails = 2 if alternative == "two-sided" else 1
     made: dict[int, Permuted] = {}
     drawn: dict[int, list[tuple[int, Array, float]]] = {}
@@ -64,19 +66,24 @@ def sign_flips_of(many: Sequence[ArrayLike], alternative: Alternative = "two-sid
             p = min(1.0, tails * _count_sums_reaching(sizes, least) / ways)
             made[place] = Permuted(p, min(1.0, tails / ways), True, f"all {ways:,} sign flips")
         else:
-            drawn.setdefault(sizes.size, []).append((place, sizes, least))
+            width = -(-sizes.size // _SIGNS) * _SIGNS
+            drawn.setdefault(width, []).append((place, np.pad(sizes, (0, width - sizes.size)), least))
 
-    def signs(rng: np.random.Generator, rows: int, count: int) -> Array:
-        return (rng.integers(2, size=(rows, count)) * 2 - 1).astype(np.float64)
+    def signs(rng: np.random.Generator, rows: int, width: int) -> Array:
+        bits = np.frombuffer(rng.bytes(rows * width // 8), dtype=np.uint8)
+        made = np.unpackbits(bits).reshape(rows, width).astype(np.float64)
+        made *= 2
+        made -= 1
+        return made
 
     def oriented(sums: Array) -> Array:
         return _oriented(sums, "two-sided" if tails == 2 else "greater")
 
-    for count, alike in drawn.items():
+    for width, alike in drawn.items():
         for start in range(0, len(alike), _AT_ONCE):
             places, sizes_of, leasts = zip(*alike[start : start + _AT_ONCE], strict=True)
             terms = np.stack(sizes_of, axis=1)
-            reached = _random(partial(signs, count=count), terms, oriented, np.array(leasts), seed)
+            reached = _random(partial(signs, width=width), terms, oriented, np.array(leasts), seed)
             made |= dict(zip(places, (_drawn(r, "sign flips", seed) for r in reached), strict=True))
     return [made[place] for place in range(len(many))]
 
