@@ -18,6 +18,8 @@ import pytest
 from recollect.errors import RecollectWarning, UsageError
 from recollect.matrix import _COMPANIONS
 from recollect.report.gather import gather
+from recollect.report.watch import looking
+from recollect.report.watch.looking import Watcher
 from recollect.runs import Plan, Row, Run, Task, attach_joint, group, load
 from recollect.runs import index as index_module
 from recollect.runs import indexed as indexed_module
@@ -373,6 +375,23 @@ def sql(folder: Path, *statements: str) -> None:
         connection.execute(statement)
     connection.commit()
     connection.close()
+
+
+def test_watching_tells_the_same_of_runs_that_an_index_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = experiment(tmp_path / "runs")
+    plain = Watcher([folder])
+    plain.look(whole=True)
+    load(folder)
+    (folder / "er-1" / "rows.jsonl").touch()  # no longer what is entered
+    read: list[str] = []
+    real = looking.read_run
+    monkeypatch.setattr(looking, "read_run", lambda place: (read.append(Path(place).name), real(place))[1])
+    quick = Watcher([folder])
+    quick.look(whole=True)
+    told = [{one.path: replace(one, id=0, version=0, changed=0) for one in watcher.runs} for watcher in (plain, quick)]
+    assert told[0] == told[1]
+    assert "er-1" in read
+    assert not {"er-0", "er-2", "ncm-0", "scored-1"} & set(read)
 
 
 def test_files_of_this_moment_are_not_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

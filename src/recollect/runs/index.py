@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
@@ -76,14 +76,28 @@ def is_wanted() -> bool:
 
 def read_all(folder: str, *, index: bool = True) -> list[Run]:
     """All runs at or below a folder, in the order of `find_runs`."""
-    by_parent: dict[str, list[str]] = {}
-    for place in find_runs(folder):
-        by_parent.setdefault(os.path.dirname(place), []).append(place)
     runs = []
-    for parent, places in by_parent.items():
+    for parent, places in _by_parent(find_runs(folder)).items():
         has_one = index and len(places) >= LEAST and sys.platform != "win32"
         runs += _Index(parent).read(places) if has_one else [read_run(place) for place in places]
     return runs
+
+
+def ready(places: Sequence[str]) -> dict[str, tuple[bytes, Run]]:
+    """The runs that indexes have, each with its stamp, to be held against `stamp_of`; nothing is written."""
+    made: dict[str, tuple[bytes, Run]] = {}
+    if not is_wanted() or sys.platform == "win32":
+        return made
+    for parent, inside in _by_parent(places).items():
+        made |= _Index(parent).ready(inside) if len(inside) >= LEAST else {}
+    return made
+
+
+def _by_parent(places: Iterable[str]) -> dict[str, list[str]]:
+    made: dict[str, list[str]] = {}
+    for place in places:
+        made.setdefault(os.path.dirname(place), []).append(place)
+    return made
 
 
 def stamp_of(place: str) -> bytes | None:
@@ -128,6 +142,12 @@ class _Index:
         if stale or entered:
             self._read_stale(places, runs, stale, list(entered))
         return [run for run in runs if run is not None]
+
+    def ready(self, places: Sequence[str]) -> dict[str, tuple[bytes, Run]]:
+        """What is entered of these folders, whether it is up to date or not, with its stamp."""
+        entered = self._entered()
+        known = {place: entered.get(_name(place)) for place in places}
+        return {place: (row[1], self._run(place, row)) for place, row in known.items() if row is not None}
 
     def _read_stale(
         self, places: Sequence[str], runs: list[Run | None], stale: list[tuple[int, bytes | None]], gone: list[bytes]

@@ -28,20 +28,22 @@ def peak_noise(matrix: ScoreMatrix) -> Array:
     """
     R = matrix.R.reshape(-1, matrix.S, matrix.T)
     made = np.full(len(R), np.nan)
+    best = np.full((len(R), matrix.T), np.nan)
     if matrix.n_samples is None or matrix.unit == "raw":
         return made
     all_sizes = np.broadcast_to(matrix.n_samples.reshape(-1, matrix.T), (len(R), matrix.T))
-    for run, (scores, sizes) in enumerate(zip(R, all_sizes, strict=True)):
-        found = []
-        for j in np.flatnonzero(matrix.planned):
-            own = int(matrix.learned_at[j])
-            rows = int(np.isfinite(scores[own:-1, j]).sum()) if 0 <= own < matrix.S - 1 else 0
-            if rows and sizes[j] > 0:
-                found.append(_too_good(float(scores[own, j]), int(sizes[j]), rows))
-        made[run] = np.mean(found) if found else np.nan
+    for j in np.flatnonzero(matrix.planned):
+        own = int(matrix.learned_at[j])
+        if 0 <= own < matrix.S - 1:
+            rows = np.isfinite(R[:, own:-1, j]).sum(axis=1)
+            for run in np.flatnonzero((rows > 0) & (all_sizes[:, j] > 0)):
+                best[run, j] = _too_good(float(R[run, own, j]), int(all_sizes[run, j]), int(rows[run]))
+    known = ~np.isnan(best)
+    np.divide(np.where(known, best, 0).sum(axis=1), known.sum(axis=1), out=made, where=known.any(axis=1))
     return made
 
 
+@lru_cache(maxsize=65536)  # many runs have the same count of right answers
 def _too_good(share: float, n: int, rows: int) -> float:
     """The expected best of so many shares of n items, minus what they are shares of."""
     if rows < 2 or not np.isfinite(share):

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from recollect.errors import RecollectError, UsageError
 from recollect.metrics import score
 from recollect.problems import problem_of
 from recollect.runs import Row, Run
+from recollect.runs.alike import kind_of, matrix_of_alike
+from recollect.runs.index import ready, stamp_of
 from recollect.runs.lock import owner_of
 from recollect.runs.reading import HEADER, ROWS, find_runs, read_run
 
@@ -26,7 +29,10 @@ STATES = (RUNNING, FAILED, DAMAGED, STOPPED, FINISHED)
 BUDGET = 0.5
 # A look takes at most this part of the time, so that slow file systems are not kept busy by it.
 _SHARE = 20
-_Stamp = tuple[tuple[int, int, int], ...]
+_Stamp = tuple[tuple[int, int, int, int], ...]
+_Curve = Sequence[float]
+# Runs that an index has are told of so many at a time.
+_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class Watcher:
         self._gone: dict[int, int] = {}
         self._ids = 0
         self._next = 0.0
+        self._ready: dict[str, tuple[bytes, Run]] | None = None
 
     @property
     def runs(self) -> list[Seen]:
@@ -124,17 +131,38 @@ class Watcher:
 
     def _read(self, found: Iterable[str], until: float) -> int:
         """Read what changed; how many runs are left for the next look."""
-        waiting = 0
+        changed: dict[str, _Stamp] = {}
         for place in found:
             stamp = _stamp(place)
             if self._stamps.get(place) == stamp:
                 self._still(place)
-            elif time.monotonic() < until:
-                self._stamps[place] = stamp
-                self._keep(self._one(place, stamp))
+            else:
+                changed[place] = stamp
+        self._take_ready(changed, until)
+        waiting = 0
+        for place, stamp in changed.items():
+            if time.monotonic() < until:
+                self._keep_one(place, stamp)
             else:
                 waiting += 1
         return waiting
+
+    def _take_ready(self, changed: dict[str, _Stamp], until: float) -> None:
+        """Tell of what an index has, many at a time, and leave the others in `changed`."""
+        if self._ready is None:  # at the first look; what changes later is read
+            self._ready = ready(list(changed))
+        places = [place for place in self._ready if place in changed]
+        for start in range(0, len(places), _AT_ONCE):
+            if start and time.monotonic() >= until:
+                return
+            some = {place: self._ready.pop(place) for place in places[start : start + _AT_ONCE]}
+            fresh = {place: run for place, (stamp, run) in some.items() if stamp_of(place) == stamp}
+            for (place, run), curve in zip(fresh.items(), _curves(list(fresh.values())), strict=True):
+                self._keep_one(place, changed.pop(place), run, curve)
+
+    def _keep_one(self, place: str, stamp: _Stamp, run: Run | None = None, curve: _Curve | None = None) -> None:
+        self._stamps[place] = stamp
+        self._keep(self._one(place, stamp, run, curve))
 
     def _still(self, place: str) -> None:
         """A run whose files are the same has stopped if its process has gone, and runs if one has come back."""
@@ -148,16 +176,15 @@ class Watcher:
         self.version += 1
         self._seen[one.path] = replace(one, version=self.version)
 
-    def _one(self, place: str, stamp: _Stamp) -> Seen:
+    def _one(self, place: str, stamp: _Stamp, run: Run | None, curve: _Curve | None) -> Seen:
         before = self._seen.get(place)
         self._ids += before is None
         id = self._ids if before is None else before.id
         home = self._experiment(os.path.dirname(place))
-        changed = max((at for at, _, _ in stamp), default=0) / 1e9
+        changed = max((at for at, *_ in stamp), default=0) / 1e9
         blank = Seen(id, place, home.id, os.path.basename(place), "", changed=changed)
         try:
-            run = read_run(place)
-            return seen(run, blank)
+            return seen(read_run(place) if run is None else run, blank, curve)
         except (RecollectError, OSError) as error:
             return replace(blank, state=DAMAGED, message=str(error))
 
@@ -170,15 +197,17 @@ class Watcher:
         return self.experiments[folder]
 
 
-def seen(run: Run, blank: Seen) -> Seen:
-    """What is told of a run: its state, its curve and when it should be finished."""
-    learned = learned_by(run, run.rows)
+def seen(run: Run, blank: Seen, curve: _Curve | None = None) -> Seen:
+    """What is told of a run: its state, its curve (if it is not known yet) and when it should be finished."""
+    packed = run.packed
+    learned = learned_by(run, run.rows) if packed is None else run.T
+    rows = len(run.rows) if packed is None else run.T + packed.layout.has_base
     problem = problem_of(run.problem)
-    curve: Iterable[float] = ()
-    try:
-        curve = score(run.matrix, "acc.average", curve=True) if run.rows else ()
-    except RecollectError as error:
-        blank = replace(blank, message=str(error))
+    if curve is None:
+        try:
+            curve = score(run.matrix, "acc.average", curve=True).tolist() if rows else ()
+        except RecollectError as error:
+            curve, blank = (), replace(blank, message=str(error))
     state = {"failed": FAILED, "finished": FINISHED, "imported": FINISHED}.get(run.status) or _alive(blank.path)
     return replace(
         blank,
@@ -189,13 +218,27 @@ def seen(run: Run, blank: Seen) -> Seen:
         message=run.error or blank.message,
         tasks=run.T,
         learned=learned,
-        rows=len(run.rows),
+        rows=rows,
         planned=run.planned_seeds,
         curve=tuple(float(value) if math.isfinite(value) else None for value in curve),
         ends=_ends(run, learned, blank.changed) if state == RUNNING else None,
         word=problem.task,
         score=problem.score_name(run.metric),
     )
+
+
+def _curves(runs: Sequence[Run]) -> list[_Curve | None]:
+    """The curves of runs from an index, alike ones at once; None of one that has to be looked at alone."""
+    kinds: dict[Any, list[int]] = {}
+    for place, run in enumerate(runs):
+        kinds.setdefault((kind_of(run), id(run.tasks)), []).append(place)
+    made: list[_Curve | None] = [None] * len(runs)
+    for places in kinds.values():
+        matrix = matrix_of_alike([runs[place] for place in places])
+        if matrix is not None:
+            for place, curve in zip(places, score(matrix, "acc.average", curve=True).tolist(), strict=True):
+                made[place] = curve
+    return made
 
 
 def learned_by(run: Run, rows: Sequence[Row]) -> int:
@@ -227,7 +270,7 @@ def _stamp(place: str) -> _Stamp:
             status = os.stat(f"{place}/{name}", follow_symlinks=False)
         except OSError:
             continue
-        made.append((status.st_mtime_ns, status.st_size, status.st_ino))
+        made.append((status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns))
     return tuple(made)
 
 
