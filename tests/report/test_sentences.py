@@ -23,7 +23,7 @@ from recollect.report.sentences import (
     who_is_learning,
 )
 from recollect.report.words import Name, Sentence, Words
-from recollect.runs import Run, group
+from recollect.runs import Plan, Run, group
 from recollect.stats import Estimate, Plateau
 from tests.report.samples import make_groups, make_run
 
@@ -302,3 +302,31 @@ class TestNoiseOfTheItems:
     def test_what_is_more_than_noise_is(self) -> None:
         text = str(forgotten(stream_of(self.runs(40, 5, now=0.5)).learners[0], WORDS))
         assert text.startswith("er's accuracy on earlier tasks has fallen by 0.3")
+
+
+def test_evaluations_that_end_after_different_tasks_have_no_best() -> None:
+    early = [
+        replace(run, rows=run.rows[:-1], plan=Plan(rows=(0, 1, 2, 3, 4))) for run in scored("a", [0.9, 0.91, 0.92])
+    ]
+    late = [replace(run, rows=run.rows[-1:], plan=Plan(rows=(5,))) for run in scored("b", [0.5, 0.51, 0.52])]
+    text = said(who_is_ahead(stream_of(early, late)))
+    assert text == "Nobody can be said to be ahead: no task is one after which all learners were evaluated."
+
+
+def test_one_observation_says_so_and_a_part_that_is_exactly_nothing_is_none() -> None:
+    runs = [make_run("er", seed) for seed in range(3)]
+    same = [replace(run, rows=runs[0].rows) for run in runs]
+    text = str(forgotten(stream_of(same).learners[0], WORDS))
+    assert " from its best in every run alike: " in text
+    alone = str(forgotten(stream_of(runs[:1]).learners[0], WORDS))
+    assert "in every run" not in alone
+    one = gather(make_groups()).streams[0].learners[0]
+    parts = dict(zip(("split.within", "split.older", "split.newer"), (0.0, 0.1, 0.3), strict=True))
+    numbers = {**one.numbers, "forgetting.chaudhry2018": number(0.4)}
+    numbers |= {
+        id: Estimate(v, NAN if v == 0 else v - 0.01, NAN if v == 0 else v + 0.01, 5, "t", v) for id, v in parts.items()
+    }
+    exact = str(forgotten(replace(one, label="er", numbers=numbers, null=None), WORDS))
+    assert exact.endswith(
+        "0.100 by confusion with older tasks and 0.300 by confusion with newer tasks; none within the task."
+    )

@@ -152,11 +152,20 @@ def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
         told = lead_over_items(stream.over_items, means, higher)
         return (sentence(Name(best), f"{has}. {told}." if told else f"{has}."),)
     lead = None if stream.headline is None else stream.headline.lead
+    same_end = len({_last(one) for one in stream.contestants if one.label in known}) == 1
     if lead is None:
-        return (sentence(Name(best), f"{has}; the learners could not be compared seed by seed."),)
-    if lead.best != best:  # over the rows that all have another one is the best
+        why = next((one.why for one in stream.refusals if one.what == "paired comparisons"), "no seed is shared")
+        if not same_end:
+            return (sentence(f"Nobody can be said to be ahead: {why}."),)
+        return (sentence(Name(best), f"{has}; the learners could not be compared seed by seed: {why}."),)
+    if lead.best != best or not same_end:  # what is compared are the rows that all have
         has = f" has the {'highest' if higher else 'lowest'} {words.headline} over the rows that all have"
     return _lead(lead, known, has)
+
+
+def _last(learner: LearnerResult) -> int | None:
+    """How many tasks had been learned at the last evaluation."""
+    return max((end for end in learner.ends if end is not None), default=None)
 
 
 def _of_whom(stream: StreamResult, known: Mapping[str, Estimate]) -> str:
@@ -213,7 +222,7 @@ def at_the_end(stream: StreamResult) -> tuple[Sentence, ...]:
     if stream.focus.headline == "acc.average":
         return ()
     known = {one.label: one.numbers["acc.average"] for one in stream.contestants if one.numbers["acc.average"].is_known}
-    if len(known) < 2:
+    if len(known) < 2 or len({_last(stream.learner(label)) for label in known}) > 1:
         return ()
     higher, words = stream.higher_is_better, stream.words
     best = (max if higher else min)(known, key=lambda label: float(known[label].value))
@@ -351,7 +360,7 @@ def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = Tru
         does = f"gains on earlier {words.tasks}" if af.high < 0 else f"is not shown by the {shown} to forget"
         return sentence(name, f" {does}: AF {with_interval(af)}.{_noise_alone(learner)}{beside}")
     beside, moved = f"{_noise_alone(learner)}{beside}", "fallen" if higher_is_better else "risen"
-    in_this = " in this run" if np.isnan(af.low) and af.n == 1 else ""
+    in_this = "" if not np.isnan(af.low) else " in this run" if af.n == 1 else " in every run alike"
     start = f"'s {words.score} on earlier {words.tasks} has {moved} by {with_interval(af)} from its best{in_this}"
     parts = {id: numbers.get(id, UNKNOWN) for id in PARTS}
     if not all(part.is_known for part in parts.values()):
@@ -359,10 +368,12 @@ def forgotten(learner: LearnerResult, words: Words, higher_is_better: bool = Tru
     said = {id: text.format(task=words.task, tasks=words.tasks) for id, text in PARTS.items()}
     sure = [id for id, part in parts.items() if _is_shown(learner, id, part)]
     found = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in sure], "and")
-    open_ = [id for id in parts if id not in sure]
+    none = [id for id, part in parts.items() if part.value == 0 and not part.sd > 0]
+    open_ = [id for id in parts if id not in sure and id not in none]
     rest = _joined([f"{typeset(float(parts[id].value))} {said[id]}" for id in open_], "and")
     rest += " cannot be told from none" if rest else ""
-    return sentence(name, f"{start}: {'; '.join(filter(None, (found, rest)))}.{beside}")
+    nothing = f"none {_joined([said[id] for id in none], 'or')}" if none else ""
+    return sentence(name, f"{start}: {'; '.join(filter(None, (found, nothing, rest)))}.{beside}")
 
 
 def _noise_alone(learner: LearnerResult) -> str:
@@ -390,7 +401,7 @@ def _is_shown(learner: LearnerResult, id: str, part: Estimate) -> bool:
     No part of what noise shows is below 0, so that a negative part needs no correction.
     """
     if np.isnan(part.low):
-        return bool(part.value != 0)
+        return bool(part.value != 0 and np.isnan(learner.numbers[AF].low))
     if part.high < 0:
         return True
     if part.low > 0 and part.method == "items" and learner.null is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from math import factorial
 from operator import add
@@ -150,6 +151,7 @@ def _exact_p(ranks: Array) -> float | None:
     return as_far / ways.total()
 
 
+@lru_cache(maxsize=256)
 def _nemenyi(k: int, n: int, level: float) -> float:
     from scipy.stats import studentized_range
 
