@@ -37,7 +37,8 @@ def items(
     """Count what became of every test item between two versions, and list those that were forgotten.
 
     Items are paired by what was asked. The p value is McNemar's exact test of as many forgotten as learned. Texts are
-    shown where the files have them (samples_*.jsonl of lm-eval, logs of inspect_ai).
+    shown where the files have them (samples_*.jsonl of lm-eval, logs of inspect_ai); the items of lerobot are
+    episodes.
 
     Example: recollect items evals/ --forgotten --base llama-3-8b
     """

@@ -240,7 +240,7 @@ def _said(
     how: str,
 ) -> list[str]:
     versions = listed([row.name or "" for row in timed], 8)
-    start = f"base {base.name}, then " if base is not None else ""
+    start = "" if base is None else "base, then " if base.name == "base" else f"base {base.name}, then "
     several = len(timed) + (base is not None) > 1
     notes = [f"versions in the order {start}{versions}" + (f", by {by}" if by else "")] if several else []
     learned = [f"{task} after {'the base' if at == 0 else timed[at - 1].name}" for task, at in known.items()]

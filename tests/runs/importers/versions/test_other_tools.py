@@ -227,6 +227,16 @@ class TestOthers:
         (run,) = load(tmp_path)
         assert [t.n_samples for t in run.tasks] == [2]
         assert list(table(run).values()) == [(1.0,), (0.5,)]
+        assert any("paired by their places" in note for note in run.notes)
+        (episodes,) = run.items.tables(["libero_object/4"], run.rows)
+        assert episodes.right.tolist() == [[1, 1], [1, 0]]
+        assert episodes.flow(0, 1).counts == {"always": 1, "forgotten": 1, "learned": 0, "never": 0}
+
+    def test_lerobot_with_a_task_twice_is_refused(self, tmp_path: Path) -> None:
+        task = {"task_group": "g", "task_id": 1, "metrics": {"successes": [True]}}
+        write(tmp_path / "eval_info.json", {"per_task": [task, task], "overall": {}})
+        with pytest.raises(UsageError, match="two entries for g/1"):
+            load(tmp_path)
 
     def test_trace_has_a_score_per_task_and_rows_are_rounds(self, tmp_path: Path) -> None:
         names = ["C-STANCE", "MeetingBank", "Py150"]

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from recollect.runs.importers.files import cannot_read, in_words
+from recollect.runs.importers.files import cannot_read
 from recollect.runs.importers.versions.evaluation import Evaluation, Measured, listing, mapping
 from recollect.runs.importers.versions.json_tool import JsonTool
+from recollect.runs.importers.versions.samples import task_name
 from recollect.runs.version_names import step_of
 
 NAME = "lerobot"
 SUMMARY = "lerobot: eval_info.json of one checkpoint, or a folder of them"
+
+
+_PAIRED = "the episodes of two checkpoints are paired by their places, as if each began from the same seed in both"
 
 
 def _is_its(data: Any) -> bool:
@@ -21,7 +25,9 @@ def _is_its(data: Any) -> bool:
 def _evaluation(path: Path, data: Any) -> Evaluation:
     scores: dict[str, dict[str, Measured]] = {}
     for entry in map(mapping, data["per_task"]):
-        task = in_words(f"{entry.get('task_group', 'task')}/{entry.get('task_id', len(scores))}", 200)
+        task = task_name(entry)
+        if task in scores:
+            raise cannot_read(path, NAME, f"it has two entries for {task}.")
         outcomes = listing(mapping(entry.get("metrics")).get("successes"))
         if not outcomes:
             continue
@@ -31,7 +37,7 @@ def _evaluation(path: Path, data: Any) -> Evaluation:
     # Files are all called alike: the folder that tells them apart is the version.
     parts = path.absolute().parent.parts
     model = "/".join(part for part in parts[-3:] if part != "/")
-    return Evaluation(path=path, model=model, step=_step(parts), scores=scores)
+    return Evaluation(path=path, model=model, step=_step(parts), scores=scores, notes=(_PAIRED,))
 
 
 def _step(parts: tuple[str, ...]) -> int | None:

@@ -36,8 +36,10 @@ class ItemMarks:
 def marks_of(one: Evaluation, task: str, metric: str) -> ItemMarks | None:
     """The marks that lie beside an evaluation, for one task and one of its scores; None where there are none."""
     path = one.files.get(task, one.path)
-    if path.suffix == ".eval" or (path.suffix == ".json" and _is_inspect(path)):
+    if path.suffix == ".eval" or (path.suffix == ".json" and _mentions(path, b'"eval"')):
         return _of_inspect(path, metric) if task in one.scores else None
+    if path.suffix == ".json" and _mentions(path, b'"per_task"'):
+        return _of_lerobot(path, task)
     found = [marks for leaf in _leaves(one, task) if (marks := _of_lmeval(path, leaf, metric)) is not None]
     return _joined(found) if found else None
 
@@ -140,9 +142,27 @@ def _text(value: Any) -> str:
     return in_words(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 2000)
 
 
-def _is_inspect(path: Path) -> bool:
+def _mentions(path: Path, word: bytes) -> bool:
     with path.open("rb") as file:
-        return b'"eval"' in file.read(2**14)
+        return word in file.read(2**14)
+
+
+def task_name(entry: Mapping[str, Any]) -> str:
+    """The name of a task of lerobot: its group and its number there.
+
+    >>> task_name({"task_group": "libero_object", "task_id": 4})
+    'libero_object/4'
+    """
+    return in_words(f"{entry.get('task_group', 'task')}/{entry.get('task_id', 0)}", 200)
+
+
+def _of_lerobot(path: Path, task: str) -> ItemMarks | None:
+    """The episodes of a task, known by their places: the file tells no seeds."""
+    for entry in map(mapping, listing(mapping(json.loads(path.read_bytes())).get("per_task"))):
+        if task_name(entry) == task:
+            outcomes = listing(mapping(entry.get("metrics")).get("successes"))
+            return ItemMarks({f"episode {k}": int(outcome) for k, outcome in enumerate(outcomes)})
+    return None
 
 
 def _of_inspect(path: Path, metric: str) -> ItemMarks | None:
