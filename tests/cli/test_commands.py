@@ -96,7 +96,7 @@ def test_check_is_a_gate(recollect: Command, r1: Path) -> None:
     assert recollect("check", r1, "--max", "forgetting.chaudhry2018=0.2").code == 0
     broken = recollect("check", r1, "--max", "forgetting.chaudhry2018=0.1", "--min", "acc.average=0.6")
     assert broken.code == 1
-    assert "0.1833: beyond the largest allowed, 0.1" in broken.err
+    assert "0.1833: above the largest allowed, 0.1" in broken.err
     assert "within the smallest allowed, 0.6" in broken.out
 
 

@@ -33,7 +33,7 @@ def test_the_gate_says_one_sentence_and_how_sure(weekly: Path) -> None:
     assert code == 1
     sentence = said.strip().splitlines()[-1]
     assert "held_out.relative of evals on evals is 0.0833 [" in sentence
-    assert "over test items (97.5% sure, one-sided): beyond the largest allowed, 0.02." in sentence
+    assert "over test items (97.5% sure, one-sided): above the largest allowed, 0.02." in sentence
     code, said, _ = call("check", weekly, "--max", "held_out.relative=0.2", "--sure")
     assert code == 0
     assert "within the largest allowed" in said

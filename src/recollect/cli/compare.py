@@ -46,8 +46,9 @@ def compare(
 ) -> None:
     """Compare learners over the seeds they share: estimates, paired differences, plateaus, ranks over streams.
 
-    The p value counts every flip of signs of the paired differences; beside it stands the smallest one that this
-    many seeds can give. Many pairs are corrected by Holm's method.
+    Who is ahead is told by intervals that hold for all pairs at once ("all pairs"); beside them stands the interval
+    of each pair alone. The p value counts every flip of signs of the paired differences, next to the smallest one
+    that this many seeds can give. Many pairs are corrected by Holm's method.
 
     Example: recollect compare runs/demo -m forgetting.chaudhry2018
     """
@@ -154,6 +155,7 @@ def _pairs(stream: StreamComparison) -> Table:
                 f"{pair.first} - {pair.second}",
                 shown(float(made.difference.value)),
                 interval(float(made.difference.low), float(made.difference.high)),
+                "" if pair.together is None else interval(float(pair.together.low), float(pair.together.high)),
                 shown(made.p, 3),
                 shown(pair.holm_p, 3),
                 shown(made.smallest_p, 3),
@@ -165,7 +167,8 @@ def _pairs(stream: StreamComparison) -> Table:
     columns = (
         "difference",
         "value",
-        "95 % interval",
+        "95 %, this pair",
+        "95 %, all pairs",
         "p",
         "p (Holm)",
         "smallest p",
@@ -182,7 +185,7 @@ def _lead(stream: StreamComparison) -> tuple[str, ...]:
     if lead is None or not lead.rivals:
         return ()
     behind = ", ".join(rival.label for rival in lead.rivals if rival.is_behind)
-    said = f"{lead.best} is ahead of {behind}" if behind else f"{lead.best} is best, but ahead of none"
+    said = f"{lead.best} is ahead of {behind}" if behind else f"{lead.best} has the best mean, but is ahead of none"
     if all(rival.difference.value == 0 for rival in lead.rivals):
         return (f"{', '.join((lead.best, *(rival.label for rival in lead.rivals)))} have the same mean",)
     of = "by the interval of the one pair" if lead.pairs == 1 else f"intervals for all {lead.pairs} pairs at once"
@@ -331,6 +334,8 @@ def _as_dict(made: Comparison) -> dict[str, Any]:
                         "difference": number(p.comparison.difference.value),
                         "low": number(p.comparison.difference.low),
                         "high": number(p.comparison.difference.high),
+                        "low_all_pairs": None if p.together is None else number(p.together.low),
+                        "high_all_pairs": None if p.together is None else number(p.together.high),
                         "n": p.comparison.n,
                         "paired": p.comparison.paired,
                         "p": number(p.comparison.p),

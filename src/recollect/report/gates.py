@@ -103,8 +103,10 @@ def _judge_one(bound: Bound, line: Line, sure: bool, incomplete: str | None) -> 
         said += f" {interval(float(made.low), float(made.high))}, {behind} ({(1 + made.level) / 2:.1%} sure, one-sided)"
         value = end
     holds = _keeps(value, bound)
-    word = "within" if holds else "not surely within" if _keeps(float(made.value), bound) else "beyond"
-    return Verdict(bound, line, holds, f"{said}: {word} {limit}.{_worst(bound, line)}")
+    broken = "above" if bound.side == "max" else "below"
+    word = "within" if holds else "not surely within" if _keeps(float(made.value), bound) else broken
+    unusual = f" {made.reason[:1].upper()}{made.reason[1:]}." if sure and isinstance(made.reason, str) else ""
+    return Verdict(bound, line, holds, f"{said}: {word} {limit}.{unusual}{_worst(bound, line)}")
 
 
 def _keeps(value: float, bound: Bound) -> bool:
