@@ -12,6 +12,12 @@ from recollect.metrics.sweep import Sweep, Undefined
 _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none yet"
 
 
+NOISY_PEAK = (
+    "a peak is the best of several scores that are noisy on a finite test set, so that a learner that forgets nothing"
+    " is a little above 0 on average, however many seeds it has (recollect.stats.null_forgetting says by how much)"
+)
+
+
 @metric(
     latex=r"\frac{1}{k}\sum_{j<k}\left(\max_{j\le l<k}R_{lj}-R_{kj}\right)",
     source="Chaudhry et al. 2018, eq. 3; Michel et al. 2023, Def. 3.2",
@@ -19,6 +25,7 @@ _NO_EARLIER = "forgetting needs a task that was evaluated before: there is none 
     better="lower",
     kind="difference",
     undefined=_NO_EARLIER,
+    caution=NOISY_PEAK,
     printed_by=("Continuum (main branch)",),
     equals="split.within + split.older + split.newer",
 )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics.cells import Cells
+from recollect.metrics.forgetting import NOISY_PEAK
 from recollect.metrics.reference import guessing
 from recollect.metrics.registry import metric
 from recollect.metrics.sweep import Sweep, Undefined
@@ -37,6 +38,7 @@ _PEAK = r",\quad p=\arg\max_{j\le l<k}R_{lj}"
     kind="difference",
     undefined=_NO_EARLIER,
     equals="forgetting.chaudhry2018 - split.older - split.newer",
+    caution=NOISY_PEAK,
 )
 def within(s: Sweep) -> Array:
     """The task itself is answered worse: the drop since the peak, asked among the task's own classes only.
@@ -65,6 +67,7 @@ def within(s: Sweep) -> Array:
     kind="difference",
     undefined=_NO_EARLIER,
     equals="forgetting.chaudhry2018 - split.within - split.newer",
+    caution=NOISY_PEAK,
 )
 def older(s: Sweep) -> Array:
     """More confusion with older tasks than at the peak: what their classes cost now, minus what they cost then.
@@ -91,6 +94,7 @@ def older(s: Sweep) -> Array:
     kind="difference",
     undefined=_NO_EARLIER,
     equals="forgetting.chaudhry2018 - split.within - split.older",
+    caution=NOISY_PEAK,
 )
 def newer(s: Sweep) -> Array:
     """More confusion with newer tasks than at the peak: what the classes that came later cost now, minus then.
