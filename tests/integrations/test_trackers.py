@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.integrations.trackers import Result, results_of, to_mlflow, to_tensorboard, to_wandb
+from recollect.integrations.trackers import Mlflow, Result, TensorBoard, Wandb, results_of, send
 from recollect.runs import Row, Run, Task, group
 
 
@@ -37,7 +37,7 @@ def test_tensorboard_reads_its_event_files(results: list[Result], tmp_path: Path
     pytest.importorskip("tensorboard", reason="TensorBoard is tested in an environment of its own")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    to_tensorboard(results, where=str(tmp_path))
+    send(TensorBoard, results, where=str(tmp_path))
     found = EventAccumulator(str(tmp_path / "recollect" / "er_on_toy")).Reload()
     assert found.Scalars("acc.average")[0].value == pytest.approx(0.75)
     assert [event.step for event in found.Scalars("acc.average.curve")] == [0, 1]
@@ -49,7 +49,7 @@ def test_mlflow_has_the_run(results: list[Result], tmp_path: Path, monkeypatch: 
     mlflow = pytest.importorskip("mlflow", reason="MLflow is tested in an environment of its own")
     pytest.importorskip("sqlalchemy", reason="MLflow's local store needs the whole package")
     monkeypatch.chdir(tmp_path)
-    to_mlflow(results, where=f"sqlite:///{tmp_path}/mlflow.db")
+    send(Mlflow, results, where=f"sqlite:///{tmp_path}/mlflow.db")
     client = mlflow.MlflowClient()
     experiment = client.get_experiment_by_name("recollect")
     (run,) = client.search_runs([experiment.experiment_id])
@@ -62,7 +62,7 @@ def test_mlflow_has_the_run(results: list[Result], tmp_path: Path, monkeypatch: 
 def test_wandb_keeps_the_run_on_disk(results: list[Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb", reason="wandb is tested in an environment of its own")
     monkeypatch.setenv("WANDB_MODE", "offline")
-    to_wandb(results, where=str(tmp_path))
+    send(Wandb, results, where=str(tmp_path))
     (folder,) = (tmp_path / "wandb").glob("offline-run-*")
     # Another process writes the file, and may still be at it.
     ends = time.monotonic() + 30

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -82,108 +85,139 @@ def _matrix(group: Group) -> bytes | None:
     return picture.getvalue()
 
 
-def to_mlflow(results: Sequence[Result], *, where: str | None = None, project: str = "recollect") -> list[str]:
-    """Send to MLflow: a run per result. `where` is the tracking URI; by default as MLflow is configured."""
-    import mlflow
+class Sent(Protocol):
+    """A run of a tracker that is open: values by name as they come, and the result at its end."""
 
-    if where is not None:
-        mlflow.set_tracking_uri(where)
-    mlflow.set_experiment(project)
-    sent = []
-    for result in results:
-        with mlflow.start_run(run_name=result.name) as run:
-            mlflow.log_params(dict(result.parameters))
-            mlflow.log_metrics(dict(result.scalars))
-            for name, values in result.curves.items():
-                for step, value in enumerate(values):
-                    if not np.isnan(value):
-                        mlflow.log_metric(f"{name}.curve", value, step=step)
-            mlflow.log_text(result.table.csv(), "metrics.csv")
-            mlflow.log_text(result.table.markdown(), "metrics.md")
+    place: str
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        """Values at a step."""
+
+    def close(self, result: Result | None, *, failed: bool = False) -> None:
+        """End it, with its scalars, its table and its matrix if it has them."""
+
+
+class Mlflow:
+    """A run of MLflow's; `where` is the tracking URI, by default as MLflow is configured."""
+
+    def __init__(self, name: str, parameters: Mapping[str, str], where: str | None, project: str) -> None:
+        import mlflow
+
+        if where is not None:
+            mlflow.set_tracking_uri(where)
+        experiment = mlflow.set_experiment(project)
+        self._client = mlflow.MlflowClient()
+        self._id = self._client.create_run(experiment.experiment_id, run_name=name).info.run_id
+        for key, value in parameters.items():
+            self._client.log_param(self._id, key, value)
+        self.place = f"MLflow run {self._id}"
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        """Metrics at a step."""
+        for name, value in values.items():
+            self._client.log_metric(self._id, name, value, step=step)
+
+    def close(self, result: Result | None, *, failed: bool = False) -> None:
+        """Metrics, the table as csv and Markdown, the matrix as an image."""
+        if result is not None:
+            self.log(result.scalars, 0)
+            self._client.log_text(self._id, result.table.csv(), "metrics.csv")
+            self._client.log_text(self._id, result.table.markdown(), "metrics.md")
             if result.matrix is not None:
-                _log_bytes(mlflow, result.matrix, "matrix.png")
-            sent.append(f"{result.name}: MLflow run {run.info.run_id}")
-    return sent
+                with tempfile.TemporaryDirectory() as folder:
+                    file = Path(folder) / "matrix.png"
+                    file.write_bytes(result.matrix)
+                    self._client.log_artifact(self._id, str(file))
+        self._client.set_terminated(self._id, "FAILED" if failed else "FINISHED")
 
 
-def _log_bytes(mlflow: Any, data: bytes, name: str) -> None:
-    import tempfile
-    from pathlib import Path
+class Wandb:
+    """A run of Weights & Biases'; `where` is its folder. WANDB_MODE=offline keeps all on disk."""
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / name
-        file.write_bytes(data)
-        mlflow.log_artifact(str(file))
+    def __init__(self, name: str, parameters: Mapping[str, str], where: str | None, project: str) -> None:
+        import wandb
+
+        self._wandb = wandb
+        # Runs that are followed are open at the same time.
+        self._run = wandb.init(project=project, name=name, config=dict(parameters), dir=where, reinit="create_new")
+        self.place = f"wandb run {self._run.id} in {self._run.dir}"
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        """Values at a step."""
+        self._run.log(dict(values), step=step)
+
+    def close(self, result: Result | None, *, failed: bool = False) -> None:
+        """The table, the matrix as an image, and the scalars as the run's summary."""
+        if result is not None:
+            rows = [list(row) for row in result.table.rows]
+            pictures: dict[str, Any] = {"metrics": self._wandb.Table(list(result.table.columns), rows)}
+            if result.matrix is not None:
+                from PIL import Image
+
+                pictures["matrix"] = self._wandb.Image(Image.open(io.BytesIO(result.matrix)))
+            self._run.log(pictures)
+            self._run.summary.update(dict(result.scalars))
+        self._run.finish(exit_code=int(failed))
 
 
-def to_wandb(results: Sequence[Result], *, where: str | None = None, project: str = "recollect") -> list[str]:
-    """Send to Weights & Biases: a run per result. `where` is its folder; WANDB_MODE=offline keeps all on disk."""
-    import wandb
+class TensorBoard:
+    """An event file of TensorBoard's, in a folder of its own below `where` (by default `tensorboard/`)."""
 
+    def __init__(self, name: str, parameters: Mapping[str, str], where: str | None, project: str) -> None:
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+        folder = Path(where or "tensorboard") / project / plain
+        self._writer = EventFileWriter(str(folder))
+        self.place = str(folder)
+
+    def _add(self, value: Any, step: int = 0) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        self._writer.add_event(Event(step=step, wall_time=time.time(), summary=Summary(value=[value])))
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        """Scalars at a step, on disk at once."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        for name, scalar in values.items():
+            self._add(Summary.Value(tag=name, simple_value=scalar), step)
+        self._writer.flush()
+
+    def close(self, result: Result | None, *, failed: bool = False) -> None:
+        """Scalars, the table as text, the matrix as an image."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.plugins.text.metadata import create_summary_metadata
+
+        if result is not None:
+            self.log(result.scalars, 0)
+            text = Summary.Value(tag="metrics", metadata=create_summary_metadata("metrics", ""))
+            text.tensor.dtype = 7  # a string
+            text.tensor.string_val.append(result.table.markdown().encode())
+            text.tensor.tensor_shape.dim.add(size=1)
+            self._add(text)
+            if result.matrix is not None:
+                height, width = (int.from_bytes(result.matrix[at : at + 4]) for at in (20, 16))
+                image = Summary.Image(height=height, width=width, colorspace=4, encoded_image_string=result.matrix)
+                self._add(Summary.Value(tag="matrix", image=image))
+        self._writer.close()
+
+
+Opens = Callable[[str, Mapping[str, str], str | None, str], Sent]
+
+
+def send(opens: Opens, results: Sequence[Result], *, where: str | None = None, project: str = "recollect") -> list[str]:
+    """Send results to a tracker, a run of it for each; where each of them is."""
     sent = []
     for result in results:
-        run = wandb.init(
-            project=project, name=result.name, config=dict(result.parameters), dir=where, reinit="finish_previous"
-        )
-        longest = max((len(values) for values in result.curves.values()), default=0)
-        for step in range(longest):
-            now = {
-                f"{name}.curve": v[step] for name, v in result.curves.items() if step < len(v) and not np.isnan(v[step])
-            }
-            run.log(now, step=step)
-        pictures: dict[str, Any] = {
-            "metrics": wandb.Table(list(result.table.columns), [list(r) for r in result.table.rows])
-        }
-        if result.matrix is not None:
-            from PIL import Image
-
-            pictures["matrix"] = wandb.Image(Image.open(io.BytesIO(result.matrix)))
-        run.log(pictures)
-        run.summary.update(dict(result.scalars))
-        sent.append(f"{result.name}: wandb run {run.id} in {run.dir}")
-        run.finish()
+        run = opens(result.name, result.parameters, where, project)
+        for step in range(max((len(values) for values in result.curves.values()), default=0)):
+            now = {f"{name}.curve": v[step] for name, v in result.curves.items() if step < len(v)}
+            run.log({name: value for name, value in now.items() if not np.isnan(value)}, step)
+        run.close(result)
+        sent.append(f"{result.name}: {run.place}")
     return sent
 
 
-def to_tensorboard(results: Sequence[Result], *, where: str | None = None, project: str = "recollect") -> list[str]:
-    """Write TensorBoard's event files: a folder per result below `where` (by default `tensorboard/`)."""
-    from pathlib import Path
-
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.compat.proto.summary_pb2 import Summary
-    from tensorboard.plugins.text.metadata import create_summary_metadata
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
-
-    sent = []
-    for result in results:
-        folder = (
-            Path(where or "tensorboard")
-            / project
-            / "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)
-        )
-        writer = EventFileWriter(str(folder))
-
-        def add(value: Any, step: int = 0, writer: Any = writer) -> None:
-            writer.add_event(Event(step=step, summary=Summary(value=[value])))
-
-        for name, scalar in result.scalars.items():
-            add(Summary.Value(tag=name, simple_value=scalar))
-        for name, values in result.curves.items():
-            for step, scalar in enumerate(values):
-                if not np.isnan(scalar):
-                    add(Summary.Value(tag=f"{name}.curve", simple_value=scalar), step)
-        text = Summary.Value(tag="metrics", metadata=create_summary_metadata("metrics", ""))
-        text.tensor.dtype = 7  # a string
-        text.tensor.string_val.append(result.table.markdown().encode())
-        text.tensor.tensor_shape.dim.add(size=1)
-        add(text)
-        if result.matrix is not None:
-            height, width = (int.from_bytes(result.matrix[at : at + 4]) for at in (20, 16))
-            image = Summary.Image(height=height, width=width, colorspace=4, encoded_image_string=result.matrix)
-            add(Summary.Value(tag="matrix", image=image))
-        writer.close()
-        sent.append(f"{result.name}: {folder}")
-    return sent
-
-
-TRACKERS = {"mlflow": to_mlflow, "wandb": to_wandb, "tensorboard": to_tensorboard}
+TRACKERS: dict[str, Opens] = {"mlflow": Mlflow, "wandb": Wandb, "tensorboard": TensorBoard}

@@ -59,6 +59,7 @@ def assemble(
         scenario=spec.scenario,
         passes=spec.passes,
         batch=spec.batch,
+        prefetch=spec.prefetch,
         gives_task=SCENARIOS[spec.scenario].gives_task,
         gives_boundaries=told,
         notes=notes,

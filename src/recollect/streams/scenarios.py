@@ -17,6 +17,7 @@ from recollect.streams.data import Dataset, checked_name
 from recollect.streams.domains import domain_incremental
 from recollect.streams.order import permutation
 from recollect.streams.periods import time_incremental
+from recollect.streams.prefetch import refuse_useless
 from recollect.streams.spec import Spec
 from recollect.streams.stream import Stream, StreamTask
 
@@ -36,6 +37,8 @@ def build_stream(
     `time_train` and `time_test` (a number or a datetime64 a sample) are what a time-incremental stream is ordered by.
     """
     name = checked_name(data.name if name is None else name)
+    if spec.prefetch:
+        refuse_useless(data.train, name)
     data = data if spec.label_names is None else renamed(data, spec.label_names)
     train = _of_each_class(data.y_train, len(data.classes), spec.limit("train"))
     test = _of_each_class(data.y_test, len(data.classes), spec.limit("test"))

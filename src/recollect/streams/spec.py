@@ -45,6 +45,7 @@ class Spec:
     boundaries : whether the learner is told where tasks end; by default not in blurry streams.
     standardize : for tables: from every feature take the mean over the first task's training samples, and
         divide by their deviation. Later tasks are not looked at.
+    prefetch : so many processes read and decode samples on disk while the learner learns; the results are the same.
 
     >>> Spec.of({"tasks": 5, "bach": 10})
     Traceback (most recent call last):
@@ -68,6 +69,7 @@ class Spec:
     boundaries: bool | None = option(None, kind="bool")
     standardize: bool = option(False)
     label_names: tuple[int | str, ...] | Mapping[str, int | str] | None = None
+    prefetch: int = option(0, low=0, high=64)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Spec:

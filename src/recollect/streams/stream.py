@@ -7,7 +7,7 @@ without producing the earlier ones, and a resumed run meets the batches that it 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -23,10 +23,13 @@ from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.data import Dataset
 from recollect.streams.order import permutation
 from recollect.streams.parts import Batch, Scale, StreamTask, TestBatch, Transform, Views, Visit
+from recollect.streams.prefetch import Decoders
 from recollect.streams.samples import Samples, checksum
 
 # Test samples are always met in this order: a learner that looks at whole batches gains nothing from it.
 TEST_ORDER_SEED = 20230901
+_NOTHING: NDArray[Any] = np.empty(0)
+Take = Callable[[NDArray[np.int64]], NDArray[Any]]
 
 __all__ = ["Batch", "Scale", "Stream", "StreamTask", "TestBatch", "Transform", "Views", "Visit"]
 
@@ -43,7 +46,8 @@ class Stream:
     in which the training samples come, where that is not each task once. `views` say what may be seen
     at each step where samples are ids in a graph. `values`, of training and test samples, are what is asked for where
     that is a number and no class. `valid` has the validation samples of each task with their labels, where there are
-    some: the protocol asks them where a learner chooses its weights by them.
+    some: the protocol asks them where a learner chooses its weights by them. `prefetch` processes read samples on disk
+    ahead; it changes no result and is in no fingerprint.
 
     A stream is evaluated after sections: the visits, each a task, unless concepts recur; in a
     concept-agnostic stream, which has no such pieces, the batches. `learned_at` says which section a task is
@@ -79,6 +83,7 @@ class Stream:
     values: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     valid: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...] = ()
     notes: tuple[str, ...] = ()
+    prefetch: int = 0
 
     def __repr__(self) -> str:
         return f"<Stream {self.name}: {len(self.tasks)} tasks, {self.scenario}, {self.problem}>"
@@ -194,9 +199,14 @@ class Stream:
         """
         if not 0 <= start <= self.n_batches:
             raise UsageError(f"The stream {self.name} has batches 0 to {self.n_batches - 1}; got start = {start}.")
-        return self._continuous(seed, start) if self.continuous else self._visit_by_visit(seed, start)
+        walk = self._continuous if self.continuous else self._visit_by_visit
+        if not self.prefetch:
+            return walk(seed, start, lambda index: self._take(self.data.train, index))
+        ahead = self._decoders.take(0, (b.index for b in walk(seed, start, None) if b.index is not None))
+        return walk(seed, start, lambda index: self._scaled(next(ahead)))
 
-    def _visit_by_visit(self, seed: int, start: int) -> Iterator[Batch]:
+    def _visit_by_visit(self, seed: int, start: int, take: Take | None) -> Iterator[Batch]:
+        """The batches; without `take` only their places, and no samples."""
         y, size, number = self._y_train, self.batch, start
         first = int(np.searchsorted(self._first_batch, start, side="right")) - 1
         for section in range(first, len(self._visits)):
@@ -210,11 +220,11 @@ class Stream:
                 order = self._order(seed, section, p)
                 for low in range(skipped * size, length, size):
                     index = order[low : low + size]
-                    inputs = self._take(self.data.train, index)
+                    inputs = _NOTHING if take is None else take(index)
                     seen = low + len(index)
                     is_last = p == self.passes - 1 and seen == length
                     yield Batch(
-                        x=inputs if transform is None else transform(inputs),
+                        x=inputs if transform is None or take is None else transform(inputs),
                         y=y[index],
                         task=visit.task if self.gives_task else None,
                         number=number,
@@ -226,7 +236,7 @@ class Stream:
                     number += 1
                 skipped = 0
 
-    def _continuous(self, seed: int, start: int) -> Iterator[Batch]:
+    def _continuous(self, seed: int, start: int, take: Take | None) -> Iterator[Batch]:
         y, size = self._y_train, self.batch
         # The batch that holds the last sample of a task's part ends the task; where batches are the sections,
         # every batch ends one.
@@ -236,7 +246,7 @@ class Stream:
             index = self._stretch(order, number * size, (number + 1) * size)
             seen = number * size + len(index)
             over = number if self.sections_are_batches else ends.get(number)
-            yield Batch(self._take(self.data.train, index), y[index], None, number, False, over, seen, index)
+            yield Batch(_NOTHING if take is None else take(index), y[index], None, number, False, over, seen, index)
 
     def _stretch(self, order: Callable[[int], NDArray[np.int64]], low: int, high: int) -> NDArray[np.int64]:
         """The samples from place `low` to `high` of a continuous stream, visits one after the other."""
@@ -263,9 +273,10 @@ class Stream:
         if not keep.all():
             index, task = index[keep], task[keep]
         transforming = any(t.transform is not None for t in self.tasks)
-        for low in range(0, len(index), batch):
+        lows = range(0, len(index), batch)
+        taken = self._taken_test(index[low : low + batch] for low in lows)
+        for low, x in zip(lows, taken, strict=True):
             rows, whose = index[low : low + batch], task[low : low + batch]
-            x = self._take(self.data.test, rows)
             if transforming:
                 self._transform_mixed(x, whose)
             yield TestBatch(x, self._y_test.take(rows), whose, rows)
@@ -398,8 +409,19 @@ class Stream:
         return train[permutation(len(train), seed, section, number_of_pass)] if self.shuffle else train
 
     def _take(self, samples: Samples, index: NDArray[np.int64]) -> NDArray[Any]:
-        taken = samples.take(index)
+        return self._scaled(samples.take(index))
+
+    def _scaled(self, taken: NDArray[Any]) -> NDArray[Any]:
         return taken if self.scale is None else self.scale(taken)
+
+    def _taken_test(self, places: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[Any]]:
+        if self.prefetch:
+            return map(self._scaled, self._decoders.take(1, places))
+        return (self._take(self.data.test, index) for index in places)
+
+    @cached_property
+    def _decoders(self) -> Decoders:
+        return Decoders((self.data.train, self.data.test), self.prefetch, self.name)
 
     def _changed(self, samples: Samples, index: NDArray[np.int64], task: int) -> NDArray[Any]:
         x, transform = self._take(samples, index), self.tasks[task].transform
