@@ -65,10 +65,11 @@ def cases() -> dict[str, tuple[str, dict[str, Any], Stream]]:
                 found[f"{card.name} {detector}"] = card.name, {**quick, "detector": detector}, concepts
             continue
         for label, steps in STEPS.items():
-            if all(name in card.defaults for name in steps):
+            if all(name in card.defaults for name in steps) and not getattr(card, "needs_task", False):
                 found[f"{card.name} {label}"] = card.name, {**quick, **steps}, digits
         found[f"{card.name} task given"] = card.name, quick, known
-        found[f"{card.name} images"] = card.name, quick, coloured
+        if not getattr(card, "needs_task", False):
+            found[f"{card.name} images"] = card.name, quick, coloured
     return found
 
 

@@ -38,6 +38,8 @@ def options_table(card: LearnerCard) -> str:
     lines += ["", f"Stores: {card.stores}.", f"Costs: {card.costs}."]
     if card.needs_boundaries:
         lines.append("Needs to be told where tasks end.")
+    if card.needs_task:
+        lines.append("Needs to be told the task of each sample.")
     return "\n".join(lines)
 
 

@@ -19,7 +19,9 @@ QUICK = {
     "samples": 10,
 }
 CLASSIFIERS = {
-    name: card for name, card in LEARNERS.items() if "classification" in card.problems and "arrays" in card.samples
+    name: card
+    for name, card in LEARNERS.items()
+    if "classification" in card.problems and "arrays" in card.samples and not card.needs_task
 }
 
 

@@ -203,6 +203,7 @@ def _refuse_misfits(experiment: Experiment, learner: LearnerEntry, stream: Strea
             LEARNERS[learner.name],
             stream.problem,
             gives_boundaries=stream.gives_boundaries,
+            gives_task=stream.gives_task,
             samples=stream.samples,
         )
 

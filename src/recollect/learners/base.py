@@ -192,11 +192,11 @@ class LearnerCard:
     """What is known of a learner without importing torch.
 
     `maker` is "module:Class"; `options` the frozen dataclass of its options; `needs_boundaries`: it does
-    nothing of its own unless `end_task` is called; `evaluated` is "always" or "end" (its scores in between
-    are NaN, so those rows are not planned); `extra` is the pip extra that it needs; `problems` names
-    those that it can answer. `role` says what it is for in a comparison: a "contestant"; a "reference", which
-    others are measured against because it may keep or see everything; a "floor", which learns nothing. `samples` says
-    what kinds of samples it takes.
+    nothing of its own unless `end_task` is called; `needs_task`: it has to be told the task of each sample;
+    `evaluated` is "always" or "end" (its scores in between are NaN, so those rows are not planned); `extra` is the pip
+    extra that it needs; `problems` names those that it can answer. `role` says what it is for in a comparison: a
+    "contestant"; a "reference", which others are measured against because it may keep or see everything; a "floor",
+    which learns nothing. `samples` says what kinds of samples it takes.
     """
 
     name: str
@@ -207,6 +207,7 @@ class LearnerCard:
     stores: str
     costs: str
     needs_boundaries: bool = False
+    needs_task: bool = False
     evaluated: str = "always"
     extra: str | None = "torch"
     problems: tuple[str, ...] = ("classification", "properties")

@@ -237,6 +237,29 @@ class GradientMemory(Train):
 
 
 @dataclass(frozen=True)
+class Packing(Train):
+    """Options of PackNet."""
+
+    keep: float | None = option(
+        None,
+        "share of the free weights of each layer that a task keeps; by default all tasks keep equally many",
+        kind="float",
+        low=0,
+        high=1,
+    )
+    retrain: int = option(10, "passes over a task with the weights that it keeps, when it ends", low=0)
+
+
+@dataclass(frozen=True)
+class Masking(Train):
+    """Options of Piggyback."""
+
+    threshold: float = option(0.005, "above it a weight is taken", whose="Mallya et al. 2018")
+    start: float = option(0.01, "the number of each weight when a task begins", whose="Mallya et al. 2018")
+    mask_lr: float = option(0.0001, "learning rate of these numbers", whose="Mallya et al. 2018", low=0)
+
+
+@dataclass(frozen=True)
 class NodeReplay(Train):
     """Options of ER-GNN."""
 

@@ -182,6 +182,31 @@ _CARDS = (
         samples=_ANY,
     ),
     LearnerCard(
+        name="packnet",
+        summary="PackNet: each task keeps a part of the free weights, which no later task changes.",
+        source="Mallya and Lazebnik 2018",
+        maker="recollect.learners.packnet:PackNet",
+        options=options.Packing,
+        stores="the owner of each weight; head, biases and norms of each task; the samples of the present task",
+        costs="one pass of the stream batch, and `retrain` passes over the task at its end; an evaluation is one"
+        " forward pass for each task",
+        needs_boundaries=True,
+        needs_task=True,
+        samples=("arrays", "nodes", "graphs"),
+    ),
+    LearnerCard(
+        name="piggyback",
+        summary="Piggyback: the weights stay as they are, and each task learns which of them it takes.",
+        source="Mallya et al. 2018",
+        maker="recollect.learners.piggyback:Piggyback",
+        options=options.Masking,
+        stores="the weights twice; for each task a bit for each weight, and its head, biases and norms",
+        costs="one pass of the stream batch; an evaluation is one forward pass for each task",
+        needs_boundaries=True,
+        needs_task=True,
+        samples=("arrays", "nodes", "graphs"),
+    ),
+    LearnerCard(
         name="ncm",
         summary="Nearest class mean, in fixed features or in the samples as they are.",
         source="Mensink et al. 2013",
@@ -295,7 +320,13 @@ def make_learner(
             f"There is no learner named {name!r}; the nearest is {nearest(name, LEARNERS)!r}. There are:"
             f" {', '.join(LEARNERS)}; one of your own is named 'package.module:Class'."
         )
-    refuse_misfit(card, setting.problem, gives_boundaries=setting.gives_boundaries, samples=setting.samples)
+    refuse_misfit(
+        card,
+        setting.problem,
+        gives_boundaries=setting.gives_boundaries,
+        gives_task=setting.gives_task,
+        samples=setting.samples,
+    )
     if card.extra is not None and find_spec("torch") is None:
         raise MissingExtra.of("torch", card.extra)
     chosen = options.read(card.options, name, config or {})
@@ -310,7 +341,9 @@ def role_of(learner: object) -> str:
     return next((card.role for card in LEARNERS.values() if card.maker == maker), "contestant")
 
 
-def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool, samples: str = "arrays") -> None:
+def refuse_misfit(
+    card: LearnerCard, problem: str, *, gives_boundaries: bool, gives_task: bool, samples: str = "arrays"
+) -> None:
     """Raise UsageError if a stream of this problem, of these samples or without told boundaries is not for it."""
     if samples not in card.samples:
         fitting = [other.name for other in LEARNERS.values() if samples in other.samples]
@@ -328,6 +361,11 @@ def refuse_misfit(card: LearnerCard, problem: str, *, gives_boundaries: bool, sa
         raise UsageError(
             f"The learner {card.name!r} does its work at the end of a task, and this scenario tells no boundaries."
             " Use one that needs none (such as 'er'), or a scenario with boundaries."
+        )
+    if card.needs_task and not gives_task:
+        raise UsageError(
+            f"The learner {card.name!r} answers each sample by the weights of its task, and this scenario does not tell"
+            " the task. Use scenario: task-incremental, or a learner that needs no task (such as 'ewc')."
         )
 
 

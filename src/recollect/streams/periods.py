@@ -22,8 +22,12 @@ def time_incremental(
     test: Groups,
     time_train: ArrayLike | None,
     time_test: ArrayLike | None,
+    cuts: NDArray[Any] | None = None,
 ) -> Stream:
-    """As many training samples per task, in the order of time; a test sample goes to its time's task."""
+    """As many training samples per task, in the order of time, or those between the cuts.
+
+    A test sample goes to its time's task.
+    """
     if spec.tasks is None or spec.classes_per_task is not None or spec.class_order is not None:
         raise UsageError("A time-incremental stream takes tasks (a number); its classes come as they come.")
     when_train, when_test = _comparable(
@@ -33,11 +37,19 @@ def time_incremental(
     index = index[np.argsort(when_train[index], kind="stable")]
     if len(index) < spec.tasks:
         raise UsageError(f"{len(index)} training samples cannot fill {spec.tasks} tasks.")
-    periods = np.array_split(index, spec.tasks)
-    starts = when_train[[period[0] for period in periods]]
+    if cuts is None:
+        periods = np.array_split(index, spec.tasks)
+        starts = when_train[[period[0] for period in periods]]
+        cuts = starts[1:]
+    else:
+        periods = np.split(index, np.searchsorted(when_train[index], cuts, side="left"))
+        starts = np.concatenate([when_train[index[:1]], cuts])
     names = _names(starts)
+    empty = next((names[k] for k, period in enumerate(periods) if not len(period)), None)
+    if empty is not None:
+        raise UsageError(f"The period {empty!r} of {name} has no training samples. Use fewer tasks, or other periods.")
     all_test = np.sort(np.concatenate(test))
-    place = np.searchsorted(starts[1:], when_test[all_test], side="right")
+    place = np.searchsorted(cuts, when_test[all_test], side="right")
     _, first = np.unique(data.y_train[index], return_index=True)
     trained_in = np.searchsorted(np.cumsum([len(period) for period in periods]), first, side="right")
     order = np.argsort(first, kind="stable")
@@ -110,3 +122,28 @@ def _names(starts: NDArray[Any]) -> list[str]:
         if len(set(short)) == len(short):
             return short
     return [f"from {start}" for start in starts]
+
+
+def cuts_of(times: NDArray[Any], tasks: int | None, periods: str | tuple[float, ...]) -> NDArray[Any]:
+    """The times at which the second and later periods begin: as given, equally far apart, or by numbers of samples.
+
+    Samples of one time are never in two periods.
+
+    >>> times = np.array([2015, 2016, 2016, 2016, 2017, 2020])
+    >>> cuts_of(times, 2, "count").tolist(), cuts_of(times, 2, "value").tolist()
+    ([2016], [2017.5])
+    """
+    if isinstance(periods, tuple):
+        cuts = np.array(periods, np.float64)
+        if not len(cuts) or np.any(np.diff(cuts) <= 0) or tasks not in (None, len(cuts) + 1):
+            raise UsageError(f"periods are rising times, one fewer than tasks; got {list(periods)}.")
+        if times.dtype.kind == "M":
+            raise UsageError("periods are numbers, and the times are dates. Give count or value, or times as numbers.")
+        return cuts
+    if tasks is None:
+        raise UsageError("A time-incremental stream takes tasks (a number), or periods as a list of times.")
+    if periods == "value":
+        found: NDArray[Any] = times.min() + (times.max() - times.min()) * np.arange(1, tasks) / tasks
+        return found
+    sorted_times: NDArray[Any] = np.sort(times)[[len(times) * k // tasks for k in range(1, tasks)]]
+    return sorted_times

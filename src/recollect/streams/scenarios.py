@@ -5,6 +5,8 @@ Each rule answers the same question: which classes and which samples has each ta
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -31,10 +33,12 @@ def build_stream(
     name: str | None = None,
     time_train: ArrayLike | None = None,
     time_test: ArrayLike | None = None,
+    cuts: NDArray[Any] | None = None,
 ) -> Stream:
     """The stream that the spec asks for, over these data.
 
-    `time_train` and `time_test` (a number or a datetime64 a sample) are what a time-incremental stream is ordered by.
+    `time_train` and `time_test` (a number or a datetime64 a sample) are what a time-incremental stream is ordered by,
+    and `cuts` the times at which its second and later tasks begin, where that is not by numbers of samples.
     """
     name = checked_name(data.name if name is None else name)
     if spec.prefetch:
@@ -45,7 +49,7 @@ def build_stream(
     _check_every_class(data, train, test)
     scenario = SCENARIOS[spec.scenario]
     if scenario.is_timed:
-        return time_incremental(data, spec, name, train, test, time_train, time_test)
+        return time_incremental(data, spec, name, train, test, time_train, time_test, cuts)
     if time_train is not None or time_test is not None:
         raise UsageError(f"Times belong to a time-incremental stream; this one is {spec.scenario}.")
     if scenario.is_domains:

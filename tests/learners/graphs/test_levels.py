@@ -14,7 +14,7 @@ from recollect.learners.graphs.networks import KINDS, GraphNetwork  # noqa: E402
 from recollect.learners.graphs.products import Surroundings  # noqa: E402
 from recollect.protocol import iter_protocol, run_protocol  # noqa: E402
 from recollect.streams.graphs.spec import GraphSpec  # noqa: E402
-from tests.learners.graphs.test_learners import learner, seeded  # noqa: E402
+from tests.learners.graphs.test_learners import learner, scenario_of, seeded  # noqa: E402
 from tests.streams.graphs import test_links as links  # noqa: E402
 from tests.streams.graphs import test_many as many  # noqa: E402
 
@@ -35,7 +35,8 @@ def test_every_learner_goes_through_links(name):
 
 @pytest.mark.parametrize("name", ON_GRAPHS)
 def test_every_learner_goes_through_graphs(name):
-    made = many.stream(GraphSpec(visibility="seen", test_nodes="hidden"), passes=3)
+    grows = GraphSpec(visibility="seen", test_nodes="hidden")
+    made = many.stream(grows, passes=3, scenario=scenario_of(name))
     rows = list(iter_protocol(learner(name, made), made, seed=0))
     assert rows[-1].correct is not None
     assert None not in rows[-1].correct

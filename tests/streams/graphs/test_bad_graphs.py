@@ -70,6 +70,19 @@ def test_an_empty_graph_is_refused_and_one_without_edges_is_not():
         ({"train_mask": np.ones(59, bool)}, "train_mask .* has 60"),
         ({"unlabelled": np.array([60])}, "unlabelled"),
         ({"labels": None}, "have no classes"),
+        ({"labels": np.arange(60) % 3 + 0.5}, "numbers with fractions"),
+        ({"labels": np.array(3)}, r"got the shape \(\)"),
+        ({"adj_data": np.full(graph().adjacency.nnz, np.nan)}, "weight that is not finite"),
+        ({"adj_data": np.full(graph().adjacency.nnz, "a")}, "data in .* is one row of numbers"),
+        ({"adj_data": np.ones((graph().adjacency.nnz, 1))}, "data in .* is one row of numbers"),
+        ({"adj_indptr": np.zeros((61, 1), int)}, "indptr in .* is one row of numbers"),
+        ({"adj_indptr": np.array(3)}, "indptr in .* is one row of numbers"),
+        ({"unlabelled": np.array([1]), "labels": np.array(list("abc"))[np.arange(60) % 3]}, "lists nodes whose label"),
+        ({"unlabelled": np.array(1)}, "lists nodes whose label"),
+        ({"class_names": np.array("abc")}, "one name for each class"),
+        ({"class_names": np.array(["a", "a", "b"])}, "all different"),
+        ({"train_idx": np.arange(30).reshape(15, 2), "test_idx": np.arange(30, 60)}, "one list of nodes"),
+        ({"features": np.full((60, 2), 1e300)}, "not finite"),
         ({"features": None}, "have no features"),
     ],
 )
@@ -147,12 +160,40 @@ def tu_folder(place: Path, **change: str | None) -> Path:
         ({"A": ""}, "is empty"),
         ({"A": "\xff\xfe"}, "not a text file"),
         ({"graph_indicator": "1\n1\n2\n1\n"}, "goes back to graph 1"),
+        ({"graph_labels": "0\nnan\n"}, "1 are no numbers"),
+        ({"graph_labels": None, "graph_attributes": "0.5\ninf\n"}, "1 labels .* are infinite"),
     ],
 )
 def test_a_wrong_folder_is_one_paragraph(change, said, tmp_path):
     with pytest.raises(UsageError, match=said) as error:
         checked(read_tu(tu_folder(tmp_path, **change), "T"))
     assert "\n" not in str(error.value)
+
+
+def test_weights_and_zeros_of_an_adjacency_are_said_and_a_zero_is_no_edge(tmp_path):
+    made = graph()
+    row, column = made.adjacency.tocoo().row[0], made.adjacency.tocoo().col[0]
+    found = made.adjacency.tocoo()
+    data = np.where((found.row == row) & (found.col == column) | (found.row == column) & (found.col == row), 0.0, 0.5)
+    stream = make_stream(write_npz(tmp_path / "g.npz", made, adj_data=data), tasks=3)
+    assert stream.notes[:2] == (
+        "2 entries of the adjacency are 0 and no edges",
+        f"{len(data) - 2} edges have another weight than 1, which is not used",
+    )
+    view = stream.views.training(0)
+    assert view.adjacency[row, column] == 0
+    assert set(view.adjacency.data.tolist()) == {1.0}
+
+
+def test_what_tu_knows_of_edges_is_said_not_to_be_used(tmp_path):
+    made = checked(read_tu(tu_folder(tmp_path, edge_labels="0\n0\n1\n"), "T"))
+    assert "what is known of edges is not used: T_edge_labels.txt" in made.notes
+
+
+@pytest.mark.parametrize("name", ["sbm:nan:3", "sbm:inf:3", "sbm:1e12:3", "sbm:60:3:1"])
+def test_a_generated_graph_that_cannot_be_is_one_paragraph(name):
+    with pytest.raises(UsageError, match="is called sbm:NODES:CLASSES"):
+        make_stream(name, tasks=3)
 
 
 def test_line_ends_of_windows_are_read(tmp_path):

@@ -191,6 +191,7 @@ def test_the_table_may_say_times_domains_and_parts(tmp_path):
         (lines(row3="3,,1,1"), "has no label, and others have names"),
         (lines(20), "from 0 to 19"),
         ("x,x\n1,2\n", "two columns 'x'"),
+        ("x,y\n" + "1,2\n" * 30, "'y' .* by its name it says their class"),
         ("x,split\n" + "1,dev\n" * 30, "train, valid or test; got 'dev'"),
         ("x\n", "has no nodes"),
         ("", "not a table with a first line of names"),

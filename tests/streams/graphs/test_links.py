@@ -114,6 +114,9 @@ def test_k_larger_than_the_negatives_is_refused_before_anything_runs():
         ("source,target\n0,-1\n", "number 0 is -1"),
         ("source,target,time\n0,1,3\n1,2,\n", "1 edges .* have no time"),
         ("source,target\n0,1,2\n", "Line 2 .* has 3 values"),
+        ("source,source,target,time\n0,1,2,3\n", "two columns 'source'"),
+        ("source,target,time\n0,1000000000000000,3\n", "numbered from 0 without gaps"),
+        ("source,target,time\n0,1000000000000000000,3\n", "numbered from 0 without gaps"),
     ],
 )
 def test_a_wrong_edge_list_is_one_paragraph(text, said, tmp_path):
@@ -132,3 +135,8 @@ def test_an_edge_list_is_read(tmp_path):
     made = make_stream(path, scenario="time-incremental", tasks=2, visibility="seen")
     assert made.problem == "links"
     assert set(made.data.y_train) == {0, 1}
+    path.write_text("source,target,lable,time\n" + "".join(f"{k},{(k + 1) % 60},1,{k}\n" for k in range(60)))
+    typo = make_stream(path, scenario="time-incremental", tasks=2, visibility="seen")
+    assert "columns of edges.csv that are not used: lable" in typo.notes, (
+        "a typo is no stream without labels in silence"
+    )

@@ -186,3 +186,17 @@ def test_edge_features_stay_with_their_edges():
         assert len(low)
     assert some.nodes.tolist() == view.nodes[[1, 4]].tolist()
     assert np.array_equal(some.features, made.features[np.isin(of, some.nodes)])
+
+
+def test_a_stream_of_classes_keeps_the_fingerprint_of_its_first_records():
+    words = many_words(stream())
+    assert words == "split 0.2 0.2 seed 0"
+    assert many_words(stream(GraphSpec(split="random"))) == words, "asked for or by default, it is the same draw"
+    assert many_words(stream(GraphSpec(split="random", split_seed=1))) == "split 0.2 0.2 seed 1"
+    table = with_labels(properties())
+    asked = stream(made=table, scenario="task-incremental", class_order=None)
+    assert many_words(asked) == "split random 0.2 0.2 seed 0"
+
+
+def many_words(made) -> str:
+    return made.variant[made.variant.index("split") :]

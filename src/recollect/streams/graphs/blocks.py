@@ -11,6 +11,7 @@ from recollect.options import number_in
 from recollect.streams.graphs.raw import RawGraph
 
 N_FEATURES = 32
+MOST = 100_000_000
 DEGREE = 14
 INSIDE = 0.8
 DRIFT = 0.5
@@ -56,10 +57,10 @@ def read_blocks(path: Path, name: str) -> RawGraph:
 
 def _sizes(name: str) -> tuple[int, int]:
     parts = [number_in(part) for part in name.split(":")[1:]]
-    whole = [int(part) for part in parts if isinstance(part, float) and part == int(part) and part >= 1]
+    whole = [int(part) for part in parts if isinstance(part, float) and 1 <= part <= MOST and part == int(part)]
     if len(whole) != len(parts) or len(parts) != 2 or whole[0] < 10 * whole[1]:
         raise UsageError(
-            f"A generated graph is called sbm:NODES:CLASSES, with at least 10 nodes in a class, such as sbm:2000:8; got"
-            f" {name!r}."
+            f"A generated graph is called sbm:NODES:CLASSES, with at least 10 nodes in a class and at most {MOST:,} in"
+            f" all, such as sbm:2000:8; got {name!r}."
         )
     return whole[0], whole[1]

@@ -41,16 +41,21 @@ def read_edges(path: Path, name: str | None = None) -> RawGraph:
         raise UsageError(
             f"Line {uneven + 2} of {path} has {len(lines[uneven])} values; the first line names {len(names)}."
         )
+    twice = next((one for k, one in enumerate(names) if one in names[:k]), None)
+    if twice is not None:
+        raise UsageError(f"{path} has two columns {twice!r}; which one is meant?")
     columns = {name: [line[k].strip() for line in lines] for k, name in enumerate(names)}
     ends = [whole_numbers(numbers_in(columns[end], end, path), f"{end} in {path}") for end in ("source", "target")]
-    labels = next((columns[one] for one in _LABELS if one in columns), None)
-    times = next((columns[one] for one in _TIMES if one in columns), None)
+    label, time = (next((one for one in known if one in columns), None) for known in (_LABELS, _TIMES))
+    labels, times = (None if one is None else columns[one] for one in (label, time))
+    unread = [one for one in names if one not in ("source", "target", label, time)]
     return RawGraph(
         name=path.stem if name is None else name,
         source=str(path),
         edges=np.stack(ends) if lines else np.zeros((2, 0), np.int64),
         edge_labels=None if labels is None else numbers_in(labels, "label", path),
         edge_times=None if times is None else numbers_in(times, "time", path, may_lack=True),
+        notes=(f"columns of {path.name} that are not used: {', '.join(unread)}",) if unread else (),
     )
 
 

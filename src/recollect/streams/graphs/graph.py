@@ -18,6 +18,8 @@ from recollect.streams.graphs.raw import RawGraph, whole_numbers
 # Features are kept sparse where fewer than this part of them are not zero.
 SPARSE_BELOW = 0.1
 PARTS = ("train", "valid", "test")
+# A graph that says nothing of its nodes may have so many, or 100 for each edge: above that numbers are names.
+MANY = 10_000_000
 
 # A csr_array of scipy's, and a table that is dense or one of these: scipy has no types to check.
 Matrix: TypeAlias = Any
@@ -174,6 +176,11 @@ def _n_nodes(raw: RawGraph, where: str) -> int:
         n = int(raw.edges.max()) + 1 if raw.edges.size and raw.edges.dtype.kind in "iu" else 0
     if n < 1:
         raise UsageError(f"The graph{where} has no nodes. Is it the right file?")
+    if raw.n_nodes is None and raw.features is None and n > max(MANY, 100 * raw.edges.shape[-1]):
+        raise UsageError(
+            f"The largest number of a node{where} is {n - 1:,}, with {raw.edges.shape[-1]:,} edges. Nodes are numbered"
+            " from 0 without gaps: number them anew."
+        )
     return n
 
 
@@ -198,10 +205,12 @@ def _features(given: Any, n: int, where: str) -> Features | None:
     values = given.data if sparse.issparse(given) else np.asarray(given)
     if values.dtype.kind not in "biuf":
         raise UsageError(f"The features{where} are numbers; got {values.dtype}.")
-    bad = int(np.count_nonzero(~np.isfinite(values)))
+    with np.errstate(over="ignore"):  # what is too large for it is found as not finite
+        bad = int(np.count_nonzero(~np.isfinite(values.astype(np.float32))))
     if bad:
         raise UsageError(
-            f"The features{where} have {bad:,} values that are not finite. Replace them, or drop those columns, first."
+            f"The features{where} have {bad:,} values that are not finite (in 32 bits). Replace them, or drop those"
+            " columns, first."
         )
     return kept_sparse(given)
 
@@ -212,8 +221,12 @@ def _labels(raw: RawGraph, n: int, where: str, *, of_nodes: bool) -> tuple[NDArr
     labels = np.asarray(raw.labels)
     thing = "nodes" if of_nodes else "graphs"
     if labels.shape[:1] != (n,):
-        raise UsageError(f"There is one label for each of the {n:,} {thing}{where}; got {len(labels):,}.")
+        raise UsageError(f"There is one label for each of the {n:,} {thing}{where}; got the shape {labels.shape}.")
     if labels.dtype.kind == "f":  # targets, several of them or numbers to predict
+        if np.isinf(labels).any():
+            raise UsageError(
+                f"{int(np.isinf(labels).sum()):,} labels{where} are infinite. Leave them out, or make them NaN."
+            )
         return labels.astype(np.float64), ()
     if labels.dtype.kind in "SU":
         names, places = np.unique(labels, return_inverse=True)

@@ -21,6 +21,7 @@ from recollect.streams.graphs.graph import Graph, clean
 from recollect.streams.graphs.spec import GraphSpec
 from recollect.streams.graphs.view import View
 from recollect.streams.order import permutation
+from recollect.streams.periods import cuts_of
 from recollect.streams.spec import Spec
 from recollect.streams.stream import Stream, StreamTask
 
@@ -152,18 +153,11 @@ def _tasks(graph: Graph, spec: Spec, asked: GraphSpec) -> tuple[list[str], Ints]
     times = graph.pair_times
     if times is None:
         raise UsageError(f"The edges of {graph.name} have no times; a time-incremental stream needs them.")
-    if isinstance(asked.periods, tuple):
-        cuts = np.array(asked.periods, np.float64)
-        if np.any(np.diff(cuts) <= 0) or spec.tasks not in (None, len(cuts) + 1):
-            raise UsageError(f"periods are rising times, one fewer than tasks; got {list(asked.periods)}.")
-    elif spec.tasks is None:
-        raise UsageError("A time-incremental stream takes tasks (a number), or periods as a list of times.")
-    elif asked.periods == "value":
-        cuts = times.min() + (times.max() - times.min()) * np.arange(1, spec.tasks) / spec.tasks
-    else:
-        cuts = np.sort(times)[[len(times) * k // spec.tasks for k in range(1, spec.tasks)]]
+    cuts = cuts_of(times, spec.tasks, asked.periods)
     task = np.searchsorted(cuts, times, side="right")
-    return [f"from {start:.10g}" for start in (times.min(), *cuts)], task
+    starts = [times.min(), *cuts.tolist()]
+    short = [f"from {start:.10g}" for start in starts]
+    return short if len(set(short)) == len(short) else [f"from {start}" for start in starts], task
 
 
 def _made(graph: Graph, task: Ints, asked: GraphSpec) -> Pairs:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import NotComputable, UsageError
+from recollect.runs.scenarios import SCENARIOS
 from recollect.streams.graphs.graph import Graph, checked, with_row_sums_of_one
 from recollect.streams.graphs.links import link_stream
 from recollect.streams.graphs.many import graph_stream
@@ -27,7 +28,7 @@ def make_graph_stream(name: str, data: Path | str | None, options: Mapping[str, 
     spec, asked, batch_given = read_graph_options(options, f"The stream {name}")
     graph, level = load_graph(name, data, asked.nodes)
     level = asked.level or level
-    refuse_unused(graph, level, asked)
+    refuse_unused(graph, level, asked, is_timed=SCENARIOS[spec.scenario].is_timed)
     if asked.features == "rows":
         graph = with_row_sums_of_one(graph)
     build = {"node": node_stream, "link": link_stream, "graph": graph_stream}[level]
@@ -36,15 +37,17 @@ def make_graph_stream(name: str, data: Path | str | None, options: Mapping[str, 
 
 # Options that say nothing at a level; there they would be passed over in silence.
 _UNUSED = {
-    "node": ("periods", "ask", "column"),
+    "node": ("ask", "column"),
     "link": ("remainder", "column", "split"),
-    "graph": ("periods",),
+    "graph": (),
 }
 
 
-def refuse_unused(graph: Graph, level: str, asked: GraphSpec) -> None:
+def refuse_unused(graph: Graph, level: str, asked: GraphSpec, *, is_timed: bool) -> None:
     """Raise UsageError for an option that was given and would change nothing."""
     default = GraphSpec()
+    if asked.periods != default.periods and not is_timed:
+        raise UsageError("The option periods is for time-incremental streams. Leave it out, or give that scenario.")
     unused = [name for name in _UNUSED[level] if getattr(asked, name) != getattr(default, name)]
     if unused:
         raise UsageError(f"The option {unused[0]} says nothing of a stream over {level}s. Leave it out.")

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import UsageError
+from recollect.streams.assemble import some
 from recollect.streams.graphs.edges import numbers_in
 from recollect.streams.graphs.graph import PARTS
 from recollect.streams.graphs.raw import RawGraph, whole_numbers
 
 _IDS, _LABELS = ("node", "id"), ("label", "class")
+_LIKE_LABELS = ("labels", "lable", "classes", "y", "target", "targets", "class_id", "node_label")
 _TIMES, _DOMAINS, _SPLITS = ("time", "timestamp"), ("domain",), ("split", "part")
 
 
@@ -31,10 +33,18 @@ def with_nodes(raw: RawGraph, path: Path) -> RawGraph:
         return next((columns.pop(name) for name in names if name in columns), None)
 
     order = _order(taken(_IDS), n, path)
+    leaks = next((name for name in columns if name in _LIKE_LABELS), None)
+    if leaks is not None:
+        raise UsageError(
+            f"The column {leaks!r} of {path} would be a feature of nodes, and by its name it says their class. Call it"
+            " label if it does, and something else if it is a feature."
+        )
     labels, times, domains, split = (taken(names) for names in (_LABELS, _TIMES, _DOMAINS, _SPLITS))
     features = [numbers_in(values, name, path) for name, values in columns.items()]
+    said = f"{len(columns)} columns of {path.name} are features: {some(list(columns))}"
     return replace(
         raw,
+        notes=(*raw.notes, said) if columns else raw.notes,
         n_nodes=n,
         features=np.stack(features, 1)[order] if features else None,
         labels=None if labels is None else _labels(labels, path)[order],

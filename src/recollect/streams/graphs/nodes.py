@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from recollect.streams.graphs.graph import PARTS, Graph
 from recollect.streams.graphs.spec import GraphSpec
 from recollect.streams.graphs.view import NodeViews
 from recollect.streams.order import permutation
+from recollect.streams.periods import cuts_of
 from recollect.streams.scenarios import build_stream
 from recollect.streams.spec import Spec
 from recollect.streams.stream import Stream, StreamTask
@@ -28,7 +30,10 @@ Parts = dict[str, NDArray[np.int64]]
 def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bool) -> Stream:
     """The stream over the nodes of a graph; `whole_batches`: a task is one batch."""
     if graph.labels is None or not graph.classes:
-        raise UsageError(f"The nodes of {graph.name} have no classes; a stream over nodes needs them.")
+        why = "" if graph.labels is None else f": their labels are numbers with fractions ({graph.labels.dtype})"
+        raise UsageError(
+            f"The nodes of {graph.name} have no classes{why}; a stream over nodes needs them: whole numbers or names."
+        )
     if graph.features is None:
         raise UsageError(f"The nodes of {graph.name} have no features; a stream over nodes needs them.")
     parts = split_of(graph.labels, len(graph.classes), graph.split, asked, graph.name)
@@ -47,7 +52,7 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
         (*graph.notes, *dropped),
     )
     ids = {part: labelled[part] for part in ("train", "test")}
-    stream, task_of = _cut(data, spec, graph, ids)
+    stream, task_of = _cut(data, spec, graph, ids, asked)
     hidden = np.zeros(graph.n_nodes, bool)
     if asked.test_nodes == "hidden":
         hidden[parts["test"]] = True
@@ -64,7 +69,7 @@ def node_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: bo
     return replace(stream, variant=variant.strip(), views=views, valid=told)
 
 
-def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, NDArray[np.int64]]:
+def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts, asked: GraphSpec) -> tuple[Stream, NDArray[np.int64]]:
     """The stream of the scenario, and the task of every node, -1 for a node of none."""
     if SCENARIOS[spec.scenario].is_domains:
         return _by_domain(data, spec, graph, ids)
@@ -74,9 +79,11 @@ def _cut(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, N
     times = graph.node_times
     if times is None:
         raise UsageError(f"The nodes of {graph.name} have no times; a time-incremental stream needs node_times.")
-    stream = build_stream(data, spec, time_train=times[ids["train"]], time_test=times[ids["test"]])
-    starts = [times[ids["train"][task.train]].min() for task in stream.tasks]
-    return stream, np.maximum(np.searchsorted(starts, times, side="right") - 1, 0)
+    when = {part: times[nodes] for part, nodes in ids.items()}
+    cuts = cuts_of(when["train"], spec.tasks, asked.periods)
+    spec = replace(spec, tasks=len(cuts) + 1)
+    stream = build_stream(data, spec, time_train=when["train"], time_test=when["test"], cuts=cuts)
+    return _saying(stream, np.searchsorted(cuts, times, side="right"))
 
 
 def _by_domain(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Stream, NDArray[np.int64]]:
@@ -107,7 +114,13 @@ def _by_domain(data: Dataset, spec: Spec, graph: Graph, ids: Parts) -> tuple[Str
     empty = next((task.name for task in tasks if not len(task.train) or not len(task.test)), None)
     if empty is not None:
         raise UsageError(f"The domain {empty!r} of {graph.name} has no training or no test nodes.")
-    return assemble(data, spec, data.name, tasks, labels), place
+    return _saying(assemble(data, spec, data.name, tasks, labels), place)
+
+
+def _saying(stream: Stream, task_of: NDArray[np.int64]) -> tuple[Stream, NDArray[np.int64]]:
+    """The stream whose variant says which nodes are in which task, those without a label, too."""
+    said = hashlib.sha256(task_of.astype(np.int64).tobytes()).hexdigest()[:20]
+    return replace(stream, variant=f"{stream.variant} nodes {said}".strip()), task_of
 
 
 def split_of(

@@ -25,6 +25,7 @@ def read_npz_graph(path: Path, name: str | None = None) -> RawGraph:
     whose label is none. `node_times` and `node_domains` have one value for each node.
     """
     arrays = read_npz(path)
+    notes: tuple[str, ...] = ()
     adjacency = _matrix(arrays, "adj", path)
     if adjacency is None:
         if "edge_index" not in arrays:
@@ -33,8 +34,8 @@ def read_npz_graph(path: Path, name: str | None = None) -> RawGraph:
     else:
         if adjacency.shape[0] != adjacency.shape[1]:
             raise UsageError(f"The adjacency matrix in {path} is square; got {adjacency.shape}.")
-        found = adjacency.tocoo()
-        edges, n = np.stack([found.row, found.col]), int(adjacency.shape[0])
+        edges, notes = _entries(adjacency, path)
+        n = int(adjacency.shape[0])
     features = _matrix(arrays, "attr", path)
     if features is None:
         features = arrays.get("features", arrays.get("x"))
@@ -44,16 +45,40 @@ def read_npz_graph(path: Path, name: str | None = None) -> RawGraph:
         name=path.stem if name is None else name,
         source=str(path),
         edges=edges,
-        n_nodes=n if n is not None else None if features is None else int(features.shape[0]),
+        n_nodes=n if n is not None or not np.shape(features) else int(features.shape[0]),
         features=features,
         labels=None if labels is None else _without(labels, arrays.get("unlabelled"), path),
-        class_names=() if names is None else tuple(str(one) for one in names.tolist()),
+        class_names=() if names is None else _names(names, path),
         split={
             part: _listed(arrays, key, labels, path) for part, keys in _SPLITS.items() for key in keys if key in arrays
         },
         node_times=arrays.get("node_times"),
         node_domains=arrays.get("node_domains"),
+        notes=notes,
     )
+
+
+def _entries(adjacency: Any, path: Path) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """The edges of a matrix, and notes on values other than one: a zero is no edge, a weight is not used."""
+    found = adjacency.tocoo()
+    bad = int(np.count_nonzero(~np.isfinite(found.data)))
+    if bad:
+        raise UsageError(f"{bad:,} edges in {path} have a weight that is not finite. Take them out, or give ones.")
+    there = found.data != 0
+    zeros, weights = int(np.count_nonzero(~there)), int(np.count_nonzero(found.data[there] != 1))
+    notes = (
+        f"{zeros:,} entries of the adjacency are 0 and no edges" if zeros else "",
+        f"{weights:,} edges have another weight than 1, which is not used" if weights else "",
+    )
+    return np.stack([found.row, found.col])[:, there], tuple(note for note in notes if note)
+
+
+def _names(names: NDArray[Any], path: Path) -> tuple[str, ...]:
+    if names.ndim != 1 or len({str(one) for one in names.tolist()}) < len(names):
+        raise UsageError(
+            f"class_names in {path} has one name for each class, all different; got {names.tolist()!r:.80}."
+        )
+    return tuple(str(one) for one in names.tolist())
 
 
 def _matrix(arrays: Mapping[str, NDArray[Any]], stem: str, path: Path) -> Any:
@@ -69,8 +94,13 @@ def _matrix(arrays: Mapping[str, NDArray[Any]], stem: str, path: Path) -> Any:
 
 
 def _without(labels: NDArray[Any], unlabelled: NDArray[Any] | None, path: Path) -> NDArray[Any]:
-    if unlabelled is None or not len(unlabelled):
+    if unlabelled is None or not unlabelled.size:
         return labels
+    if labels.dtype.kind not in "iu" or labels.ndim != 1 or unlabelled.ndim != 1:
+        raise UsageError(
+            f"unlabelled in {path} lists nodes whose label, a whole number, is none; got labels of {labels.dtype}"
+            f" {labels.shape} and unlabelled of shape {unlabelled.shape}."
+        )
     nodes = whole_numbers(unlabelled, f"unlabelled in {path}", high=len(labels))
     kept = labels.astype(np.int64)
     kept[nodes] = -1
@@ -80,6 +110,8 @@ def _without(labels: NDArray[Any], unlabelled: NDArray[Any] | None, path: Path) 
 def _listed(arrays: Mapping[str, NDArray[Any]], key: str, labels: NDArray[Any] | None, path: Path) -> NDArray[Any]:
     part = arrays[key]
     if not key.endswith("_mask"):
+        if part.ndim != 1:
+            raise UsageError(f"{key} in {path} is one list of nodes, for one split; got the shape {part.shape}.")
         return part
     n = len(part) if labels is None else len(labels)
     if part.shape != (n,) or part.dtype.kind not in "biu" or not np.isin(part, (0, 1)).all():

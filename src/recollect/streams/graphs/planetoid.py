@@ -30,6 +30,12 @@ def read_planetoid(path: Path, name: str) -> RawGraph:
     y, ty, ally = (_one_hot(folder / f"ind.{name}.{part}") for part in ("y", "ty", "ally"))
     listed = _test_index(folder / f"ind.{name}.test.index")
     n = int(listed.max()) + 1
+    if allx.shape[1] != tx.shape[1] or len(np.unique(listed)) < len(listed) or n > 2 * (len(ally) + len(listed)):
+        raise UsageError(
+            f"The files of {name} in {folder} do not belong together: allx has {allx.shape[1]} columns and tx"
+            f" {tx.shape[1]}; {len(listed)} test nodes are listed, {len(np.unique(listed))} of them different, the last"
+            f" one {n - 1}."
+        )
     if len(listed) != tx.shape[0] or len(ty) != len(listed) or allx.shape[0] != len(ally) or listed.min() < len(ally):
         raise UsageError(
             f"The files of {name} in {folder} do not belong together: {len(listed)} test nodes are listed, tx has"
@@ -66,6 +72,10 @@ def _matrix(path: Path) -> Any:
 
 def csr(data: Any, indices: Any, indptr: Any, shape: Any, where: str) -> Any:
     """The sparse matrix of these parts, every one of them checked: scipy believes what it is given."""
+    for part, what in ((data, "data"), (indices, "indices"), (indptr, "indptr")):
+        array = np.asarray(part)
+        if part is not None and (array.ndim != 1 or array.dtype.kind not in "biuf"):
+            raise UsageError(f"{what} in {where} is one row of numbers; got {array.dtype} of shape {array.shape}.")
     sides = whole_numbers(np.asarray(shape).ravel(), f"The shape of a matrix in {where}")
     if len(sides) != 2:
         raise UsageError(f"The shape of a matrix in {where} is two numbers; got {len(sides)}.")
@@ -88,8 +98,11 @@ def csr(data: Any, indices: Any, indptr: Any, shape: Any, where: str) -> Any:
 
 def _one_hot(path: Path) -> NDArray[np.int64]:
     table = safe_pickle.load(path)
-    if not isinstance(table, np.ndarray) or table.ndim != 2 or not np.isin(table, (0, 1)).all():
-        raise UsageError(f"{path} should hold a table of zeros and ones, one column for each class.")
+    is_table = isinstance(table, np.ndarray) and table.ndim == 2 and bool(np.isin(table, (0, 1)).all())
+    if not is_table or (table.sum(1) > 1).any():
+        raise UsageError(
+            f"{path} should hold a table of zeros and ones, one column for each class, at most one 1 a row."
+        )
     return np.where(table.any(1), table.argmax(1), -1)
 
 

@@ -41,8 +41,8 @@ class GraphSpec:
         (one yes or no for each task). By default what the labels look like.
     nodes : beside an edge list: the path of a table with a line for each node (see `with_nodes`).
     column : of values: the name of the number that is asked, where there are several.
-    periods : of time-incremental streams over links: count (as many links in each), value (equally long), or the times
-        at which the second and later ones begin.
+    periods : of time-incremental streams: count (as many training nodes, or links, in each; those of one time are
+        never in two), value (equally long), or the times at which the second and later ones begin.
 
     >>> GraphSpec(visibility="all")
     Traceback (most recent call last):

@@ -24,6 +24,7 @@ def read_tu(folder: Path, name: str | None = None) -> RawGraph:
     n = len(graph_of)
     edges = _table(place / f"{name}_A.txt", columns=2)
     whole_numbers(edges, f"A node in {place / f'{name}_A.txt'}", low=1, high=n + 1, hint=" TU numbers them from 1.")
+    unread = [file.name for file in sorted(place.glob(f"{name}_edge_*.txt"))]
     n_graphs = int(graph_of.max()) - int(graph_of.min()) + 1
     return RawGraph(
         name=name,
@@ -33,6 +34,7 @@ def read_tu(folder: Path, name: str | None = None) -> RawGraph:
         features=_features(place, name, n),
         labels=_graph_labels(place, name, n_graphs),
         graph_of=graph_of,
+        notes=(f"what is known of edges is not used: {', '.join(unread)}",) if unread else (),
     )
 
 
@@ -50,6 +52,8 @@ def _graph_labels(place: Path, name: str, n_graphs: int) -> NDArray[Any]:
         )
     if path == numbers or table.shape[1] > 1:
         return table.astype(np.float64)
+    if not np.isfinite(table).all():
+        raise UsageError(f"{path} has a label for each graph; {int((~np.isfinite(table)).sum()):,} are no numbers.")
     return np.array([f"{value:g}" for value in table[:, 0]])
 
 
