@@ -76,9 +76,11 @@ class NetworkLearner(Keeping):
 
             refuse_image_options(options)
             seed = sub_seed(self._seeds.learner, "neighbours")
-            return GraphInputs(self.setting, self.device, options.neighbours, seed)
-        if options.neighbours is not None:
-            raise UsageError("The option neighbours is for streams over graphs; samples of this one are arrays.")
+            return GraphInputs(self.setting, self.device, options.neighbours, seed, options.sampler)
+        if options.neighbours is not None or options.sampler != "own":
+            raise UsageError(
+                "The options neighbours and sampler are for streams over graphs; samples of this one are arrays."
+            )
         return ArrayInputs(
             options.normalise,
             options.augment,

@@ -57,6 +57,12 @@ class Network:
         whose="Hamilton et al. 2017",
         kind="counts",
     )
+    sampler: str = option(
+        "own",
+        "who draws them: own (the same draws on every machine), or pyg-lib, where it is installed",
+        choices=("own", "pyg-lib"),
+        later=True,
+    )
     normalise: Any = option(
         None,
         "a data set's name (cifar100, ...) or [means, deviations] per channel, of values in 0 .. 1",

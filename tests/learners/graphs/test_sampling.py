@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from scipy import stats  # noqa: E402
 from recollect.errors import UsageError  # noqa: E402
 from recollect.learners.graphs.networks import KINDS, GraphNetwork  # noqa: E402
 from recollect.learners.graphs.products import Surroundings  # noqa: E402
-from recollect.learners.graphs.sampling import Sampled, draw  # noqa: E402
+from recollect.learners.graphs.sampling import Sampled, draw, draw_by_pyg_lib  # noqa: E402
 from recollect.protocol import checkpoint, iter_protocol  # noqa: E402
 from recollect.streams.graphs.view import View  # noqa: E402
 from tests.learners.graphs.test_learners import learner, seeded, stream  # noqa: E402
@@ -87,10 +89,10 @@ def test_products_have_the_expectation_of_those_with_the_whole_graph(kind):
 
 
 @pytest.mark.parametrize("name", ["finetune", "er", "er_gnn", "gem", "lwf", "joint_incremental"])
-def test_a_sampled_training_goes_on_bit_for_bit(name):
+def test_a_sampled_training_goes_on_bit_for_bit(name, **more):
     made = stream(batch=8, passes=2)
     batches = list(made.batches(0))
-    option = {"neighbours": (2, 2), **({"budget": 3} if name == "er_gnn" else {})}
+    option = {"neighbours": (2, 2), **more, **({"budget": 3} if name == "er_gnn" else {})}
 
     def go(one, some):
         for batch in some:
@@ -107,6 +109,56 @@ def test_a_sampled_training_goes_on_bit_for_bit(name):
     second.restore(first.state())
     go(second, batches[half:])
     assert checkpoint.digest(straight.state()) == checkpoint.digest(second.state())
+
+
+class Library:
+    """pyg-lib as far as it is asked: `sampler.neighbor_sample` by a loop, with torch's generator as the real one."""
+
+    def __init__(self):
+        self.sampler, self.asked = self, 0
+
+    def neighbor_sample(self, rowptr, col, seed, num_neighbors, return_edge_id):
+        assert rowptr.dtype == col.dtype == seed.dtype
+        self.asked += 1
+        nodes, entries, frontier = seed.tolist(), [], seed.tolist()
+        for count in num_neighbors:
+            new = []
+            for node in frontier:
+                low, high = int(rowptr[node]), int(rowptr[node + 1])
+                for entry in (low + torch.randperm(high - low)[:count]).tolist():
+                    entries.append(entry)
+                    if int(col[entry]) not in nodes:
+                        nodes.append(int(col[entry]))
+                        new.append(int(col[entry]))
+            frontier = new
+        nothing = torch.zeros(len(entries), dtype=torch.long)
+        return nothing, nothing, torch.tensor(nodes), torch.tensor(entries), [1], [1]
+
+
+def test_pyg_lib_draws_where_it_is_asked_for_and_goes_on_bit_for_bit(monkeypatch):
+    library = Library()
+    monkeypatch.setitem(sys.modules, "pyg_lib", library)
+    whole = view()
+    seeds = np.array([3, 17, 40])
+    everything = draw_by_pyg_lib(whole.adjacency, seeds, (60, 60), np.random.default_rng(0))
+    network = seeded(lambda: GraphNetwork("gcn", 8, (16,), 3))
+    part = network.encode(Sampled.around(whole, everything, CPU))[:3]
+    assert torch.allclose(part, network.encode(Surroundings.of(whole, CPU))[seeds], atol=1e-5)
+    drawn = draw_by_pyg_lib(whole.adjacency, seeds, (2, 2), np.random.default_rng(1))
+    again = draw_by_pyg_lib(whole.adjacency, seeds, (2, 2), np.random.default_rng(1))
+    assert np.array_equal(drawn.entries, again.entries)
+    assert drawn.nodes[drawn.columns].tolist() == whole.adjacency.indices[drawn.entries].tolist()
+    library.asked = 0
+    test_a_sampled_training_goes_on_bit_for_bit("er", sampler="pyg-lib")
+    assert library.asked
+
+
+def test_without_pyg_lib_or_neighbours_the_sampler_is_refused(monkeypatch):
+    with pytest.raises(UsageError, match="give neighbours"):
+        learner("finetune", stream(), sampler="pyg-lib")
+    monkeypatch.setitem(sys.modules, "pyg_lib", None)
+    with pytest.raises(UsageError, match="pyg-lib, which is not installed"):
+        learner("finetune", stream(), sampler="pyg-lib", neighbours=(2, 2))
 
 
 def test_sampling_draws_in_training_and_never_in_an_answer():

@@ -15,7 +15,7 @@ from recollect.errors import UsageError
 from recollect.learners.base import Array, Setting, State
 from recollect.learners.devices import to_tensor
 from recollect.learners.graphs.products import Surroundings
-from recollect.learners.graphs.sampling import Sampled, draw
+from recollect.learners.graphs.sampling import SAMPLERS, Sampled, pyg_lib
 from recollect.streams.graphs.view import View
 
 PIECE_OF_IDS = 1 << 16
@@ -53,10 +53,20 @@ class GraphInputs:
     """
 
     def __init__(
-        self, setting: Setting, device: torch.device, neighbours: Sequence[int] | None = None, seed: int = 0
+        self,
+        setting: Setting,
+        device: torch.device,
+        neighbours: Sequence[int] | None = None,
+        seed: int = 0,
+        sampler: str = "own",
     ) -> None:
         if neighbours is not None and setting.samples in _OFFSETS:
             raise UsageError("The option neighbours is for nodes and links; of whole graphs all is seen. Leave it out.")
+        if sampler != "own":
+            if neighbours is None:
+                raise UsageError("The option sampler says who draws neighbours; give neighbours, or leave it out.")
+            pyg_lib()
+        self._draw = SAMPLERS[sampler]
         self._device = device
         self._neighbours = None if neighbours is None else tuple(neighbours)
         self._rng = np.random.default_rng(seed)
@@ -88,7 +98,7 @@ class GraphInputs:
         if self._neighbours is None or self._view is None:
             return self.tensor(x)
         seeds, place = np.unique(self._view.places(x), return_inverse=True)
-        drawn = draw(self._view.adjacency, seeds, self._neighbours, self._rng)
+        drawn = self._draw(self._view.adjacency, seeds, self._neighbours, self._rng)
         graph = Sampled.around(self._view, drawn, self._device)
         return Seen(to_tensor(place.reshape(x.shape), self._device), graph)
 

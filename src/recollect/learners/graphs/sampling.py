@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
+from recollect.errors import UsageError
 from recollect.learners.graphs.products import Sparse, Surroundings
 from recollect.streams.graphs.view import View
 
@@ -58,6 +60,34 @@ def draw(adjacency: Any, seeds: Ints, counts: Sequence[int], rng: np.random.Gene
         frontier = new
     rows, columns, entries = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Drawn(np.concatenate(found), rows, columns, entries)
+
+
+def draw_by_pyg_lib(adjacency: Any, seeds: Ints, counts: Sequence[int], rng: np.random.Generator) -> Drawn:
+    """The same by pyg-lib's sampler. It draws from torch's generator, which is lent to it with a seed of `rng`."""
+    kind = adjacency.indptr.dtype
+    parts = [torch.from_numpy(part.astype(kind)) for part in (adjacency.indptr, adjacency.indices, seeds)]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**62)))
+        _, _, found, drawn = pyg_lib().sampler.neighbor_sample(*parts, list(counts), return_edge_id=True)[:4]
+    nodes, entries = (part.numpy().astype(np.int64) for part in (found, drawn))
+    place = np.full(adjacency.shape[0], -1, np.int64)
+    place[nodes] = np.arange(len(nodes))
+    sources = np.searchsorted(adjacency.indptr, entries, side="right") - 1
+    return Drawn(nodes, place[sources], place[adjacency.indices[entries]], entries)
+
+
+def pyg_lib() -> Any:
+    """pyg-lib; one line where it is not installed."""
+    try:
+        return import_module("pyg_lib")
+    except ModuleNotFoundError:
+        raise UsageError(
+            "The option sampler: pyg-lib needs pyg-lib, which is not installed (data.pyg.org has it for each version of"
+            " torch). sampler: own needs nothing."
+        ) from None
+
+
+SAMPLERS = {"own": draw, "pyg-lib": draw_by_pyg_lib}
 
 
 @dataclass(frozen=True, eq=False)
