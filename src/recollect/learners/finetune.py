@@ -76,10 +76,10 @@ class NetworkLearner(Keeping):
 
             refuse_image_options(options)
             seed = sub_seed(self._seeds.learner, "neighbours")
-            return GraphInputs(self.setting, self.device, options.neighbours, seed, options.sampler)
-        if options.neighbours is not None or options.sampler != "own":
+            return GraphInputs(self.setting, self.device, options.neighbours, seed, options.drawn_by)
+        if options.neighbours is not None or options.drawn_by != "own":
             raise UsageError(
-                "The options neighbours and sampler are for streams over graphs; samples of this one are arrays."
+                "The options neighbours and drawn_by are for streams over graphs; samples of this one are arrays."
             )
         return ArrayInputs(
             options.normalise,

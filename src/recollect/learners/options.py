@@ -57,7 +57,7 @@ class Network:
         whose="Hamilton et al. 2017",
         kind="counts",
     )
-    sampler: str = option(
+    drawn_by: str = option(
         "own",
         "who draws them: own (the same draws on every machine), or pyg-lib, where it is installed",
         choices=("own", "pyg-lib"),

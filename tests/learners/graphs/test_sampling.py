@@ -149,16 +149,16 @@ def test_pyg_lib_draws_where_it_is_asked_for_and_goes_on_bit_for_bit(monkeypatch
     assert np.array_equal(drawn.entries, again.entries)
     assert drawn.nodes[drawn.columns].tolist() == whole.adjacency.indices[drawn.entries].tolist()
     library.asked = 0
-    test_a_sampled_training_goes_on_bit_for_bit("er", sampler="pyg-lib")
+    test_a_sampled_training_goes_on_bit_for_bit("er", drawn_by="pyg-lib")
     assert library.asked
 
 
 def test_without_pyg_lib_or_neighbours_the_sampler_is_refused(monkeypatch):
     with pytest.raises(UsageError, match="give neighbours"):
-        learner("finetune", stream(), sampler="pyg-lib")
+        learner("finetune", stream(), drawn_by="pyg-lib")
     monkeypatch.setitem(sys.modules, "pyg_lib", None)
     with pytest.raises(UsageError, match="pyg-lib, which is not installed"):
-        learner("finetune", stream(), sampler="pyg-lib", neighbours=(2, 2))
+        learner("finetune", stream(), drawn_by="pyg-lib", neighbours=(2, 2))
 
 
 def test_sampling_draws_in_training_and_never_in_an_answer():

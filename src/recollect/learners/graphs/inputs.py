@@ -58,15 +58,15 @@ class GraphInputs:
         device: torch.device,
         neighbours: Sequence[int] | None = None,
         seed: int = 0,
-        sampler: str = "own",
+        drawn_by: str = "own",
     ) -> None:
         if neighbours is not None and setting.samples in _OFFSETS:
             raise UsageError("The option neighbours is for nodes and links; of whole graphs all is seen. Leave it out.")
-        if sampler != "own":
+        if drawn_by != "own":
             if neighbours is None:
-                raise UsageError("The option sampler says who draws neighbours; give neighbours, or leave it out.")
+                raise UsageError("The option drawn_by says who draws neighbours; give neighbours, or leave it out.")
             pyg_lib()
-        self._draw = SAMPLERS[sampler]
+        self._draw = SAMPLERS[drawn_by]
         self._device = device
         self._neighbours = None if neighbours is None else tuple(neighbours)
         self._rng = np.random.default_rng(seed)
