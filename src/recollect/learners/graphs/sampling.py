@@ -82,8 +82,8 @@ def pyg_lib() -> Any:
         return import_module("pyg_lib")
     except ModuleNotFoundError:
         raise UsageError(
-            "The option drawn_by: pyg-lib needs pyg-lib, which is not installed (data.pyg.org has it for each version of"
-            " torch). drawn_by: own needs nothing."
+            "The option drawn_by: pyg-lib needs pyg-lib, which is not installed (data.pyg.org has it for each version"
+            " of torch). drawn_by: own needs nothing."
         ) from None
 
 
