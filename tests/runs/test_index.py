@@ -472,6 +472,28 @@ def test_a_run_that_cannot_be_read_is_said_and_the_others_are_entered(tmp_path: 
     assert [type(run) for run in load(tmp_path)] == [IndexedRun] * 3
 
 
+def test_what_was_read_before_a_kill_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "_AT_ONCE", 2)
+    for seed in range(5):
+        write(made(seed), tmp_path / f"r{seed}")
+    read: list[str] = []
+
+    def killed(place: str) -> Any:
+        read.append(Path(place).name)
+        if len(read) == 4:
+            os._exit(9)
+        return real(place)
+
+    real = index_module.read_with_header
+    monkeypatch.setattr(index_module, "read_with_header", killed)
+    if (child := os.fork()) == 0:
+        load(tmp_path)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    monkeypatch.setattr(index_module, "read_with_header", lambda place: (read.append(Path(place).name), real(place))[1])
+    assert [run.seed for run in load(tmp_path)] == list(range(5))
+    assert read == ["r2", "r3", "r4"]
+
+
 def test_readers_and_writers_at_once(tmp_path: Path) -> None:
     for seed in range(20):
         write(made(seed), tmp_path / f"r{seed:02d}")

@@ -36,6 +36,8 @@ FILE = ".recollect-index.sqlite"
 # Fewer runs are read as fast as an index is opened.
 LEAST = 500
 VERSION = 1
+# So many entries are written at a time.
+_AT_ONCE = 5000
 _APPLICATION = 0x5EC0113C
 _TURNED_OFF = ("0", "no", "off", "false")
 # In nanoseconds: so old must a change be to be told from a later one, and a time long past.
@@ -162,6 +164,9 @@ class _Index:
                 runs[number] = run if entry is None else self._of_entry(place, entry)
                 if entry is not None and _is_settled(stamp, moment) and stamp_of(place) == stamp:
                     new.append((_name(place), stamp, entry))
+                if len(new) >= _AT_ONCE and moment is not None:  # whoever is killed has not read in vain
+                    self._write(new, [])
+                    new.clear()
         finally:
             if moment is not None and (new or gone):
                 self._write(new, gone)
