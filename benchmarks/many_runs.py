@@ -1,11 +1,12 @@
-"""Whole commands over many runs: `score`, `compare`, `report`, before and after, and how they grow.
+"""Whole commands over many runs: `score`, `compare`, `report`, before and after, with and without the index.
 
 Records of 20 learners with as many seeds as are needed, T = 5 tasks with counts, are written once. Each command is
 started as a user starts it, and what counts is the processor time of the process (user and system), so that a busy
-machine slows neither side; contenders take turns. `--before REF` takes the code of that commit from git and runs the
-same commands with it, on the same records.
+machine slows no side; contenders take turns. `--before REF` takes the code of that commit from git and runs the
+same commands with it, on the same records. The index is made by one command before, whose time is a line of its own.
 
-    python benchmarks/many_runs.py --before 4d90126
+    python benchmarks/many_runs.py --before 9d12980
+    python benchmarks/many_runs.py --counts 100000 --only index --add    # takes what is known of the others as it is
     python benchmarks/many_runs.py --quick     # 500 and 1,000 runs, prints only
 """
 
@@ -57,10 +58,12 @@ def command(name: str, runs: Path, page: Path) -> list[str]:
     return ["-m", "recollect", name, str(runs), *(["-o", str(page)] if name == "report" else [])]
 
 
-def seconds(arguments: list[str], source: Path) -> tuple[float, float]:
+def seconds(arguments: list[str], source: Path, index: bool) -> tuple[float, float]:
     """Processor seconds of a command, and its largest memory in MB."""
-    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1", "RECOLLECT_INDEX": str(int(index))}
+    process = subprocess.Popen(
+        [sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -68,39 +71,35 @@ def seconds(arguments: list[str], source: Path) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-def exponent(few: float, many: float, ratio: float) -> float:
-    """How the time grows: 1 is in proportion."""
-    return float(np.log(many / few) / np.log(ratio))
-
-
-def measure(counts: list[int], sources: dict[str, Path], turns: int, place: Path) -> list[str]:
-    """One line per command and number of runs."""
+def measure(counts: list[int], sources: dict[str, Path], turns: int, place: Path, kept: Path | None) -> list[str]:
+    """One line per command, number of runs and contender."""
     lines = []
-    before_last: dict[str, float] = {}
+    fewer: dict[tuple[str, str], tuple[int, float]] = {}
     for count in counts:
-        runs = place / f"runs{count}"
-        runs.mkdir()
-        records(count, runs)
-        for name, most in AT_MOST.items():
-            taken: dict[str, list[tuple[float, float]]] = {label: [] for label in sources}
-            for turn in range(turns + 1):
-                for label, source in sources.items():
-                    found = seconds(command(name, runs, place / "page.html"), source)
-                    if turn or turns == 1:  # the first turn fills the cache of the system
-                        taken[label].append(found)
-                if turns == 1:
-                    break
-            medians = {label: statistics.median(s for s, _ in found) for label, found in taken.items()}
-            now, old = medians["now"], medians.get("before")
-            fewer = counts[counts.index(count) - 1]
-            grown = exponent(before_last[name], now, count / fewer) if name in before_last else None
-            before_last[name] = now
+        runs = (kept or place) / f"runs{count}"
+        if not runs.exists():
+            runs.mkdir()
+            records(count, runs)
+        if "index" in sources:
+            made, mb = seconds(command("score", runs, place / "page.html"), sources["index"], True)
             lines.append(
-                f"| `{name}` | {count:,} | {'' if old is None else f'{old:.2f}'} | {now:.2f}"
-                f" | {'' if old is None else f'{old / now:.1f}'} | {most if count == 10_000 else ''}"
-                f" | {max(mb for _, mb in taken['now']):.0f} | {'' if grown is None else f'{grown:.2f}'} |"
+                f"| `score` that makes the index, or finds it made | {count:,} | index | {made:.2f} | | {mb:.0f} | |"
             )
             print(lines[-1], flush=True)
+        for name, most in AT_MOST.items():
+            taken: dict[str, list[tuple[float, float]]] = {label: [] for label in sources}
+            for _ in range(turns):
+                for label, source in sources.items():
+                    taken[label].append(seconds(command(name, runs, place / "page.html"), source, label == "index"))
+            for label, found in taken.items():
+                used = statistics.median(s for s, _ in found)
+                before = fewer.get((name, label))
+                grown = "" if before is None else f"{np.log(used / before[1]) / np.log(count / before[0]):.2f}"
+                fewer[name, label] = (count, used)
+                bound = f"{most:g}" if count == 10_000 and label != "before" else ""
+                highest = max(mb for _, mb in found)
+                lines.append(f"| `{name}` | {count:,} | {label} | {used:.2f} | {bound} | {highest:.0f} | {grown} |")
+                print(lines[-1], flush=True)
     return lines
 
 
@@ -109,26 +108,32 @@ def main() -> None:
     parser.add_argument("--before", help="a commit whose code is measured beside")
     parser.add_argument("--counts", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--only", choices=("now", "index"), help="measure this contender alone")
+    parser.add_argument("--add", action="store_true", help="add the lines to the table that is there")
+    parser.add_argument("--records", type=Path, help="a folder where the records are kept for the next time")
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        sources = {"now": ROOT / "src"}
+        names = (chosen.only,) if chosen.only else ("now", "index")
+        sources = dict.fromkeys(names, ROOT / "src")
         if chosen.before:
             sources = {"before": code_of(chosen.before, place / "before"), **sources}
-        lines = measure([500, 1000] if chosen.quick else chosen.counts, sources, chosen.turns, place)
-    against = f" `before` is the code of {chosen.before}." if chosen.before else ""
-    asked = f" --before {chosen.before}" if chosen.before else ""
+        counts = [500, 1000] if chosen.quick else chosen.counts
+        lines = measure(counts, sources, chosen.turns, place, chosen.records)
     head = f"""# Commands over many runs
 
-`python benchmarks/many_runs.py{asked}` · Python {platform.python_version()}, numpy {np.__version__}.
-Processor seconds of the whole command, median of {chosen.turns} turns; {LEARNERS} learners, T = 5 with counts.{against}
+Made by `python benchmarks/many_runs.py`, Python {platform.python_version()}, numpy {np.__version__}.
+{LEARNERS} learners, T = 5 with counts. Processor seconds of the whole command, median of {chosen.turns} turns, on a
+machine that others used at the same time. *before* is the code of {chosen.before}; *now* reads every record
+(`--no-index`); *index* answers from the index beside the runs, which the first `score` makes (if it is not there).
 *growth* is the exponent from the number of runs above: 1 is in proportion.
 
-| command | runs | before, s | now, s | times faster | at most, s | MB now | growth |
-|---|---:|---:|---:|---:|---:|---:|---:|
+| command | runs | what | CPU s | at most | MB | growth |
+|---|---:|---|---:|---:|---:|---:|
 """
-    text = head + "\n".join(lines) + "\n"
+    old = RESULTS.read_text(encoding="utf-8") if chosen.add else head
+    text = old + "\n".join(lines) + "\n"
     print(text)
     if not chosen.quick:
         RESULTS.write_text(text, encoding="utf-8")
