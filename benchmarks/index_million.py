@@ -90,7 +90,8 @@ def one(count: int, folder: str) -> dict[str, float]:
     start = time.process_time()
     total = sum(float(made.matrix.R.mean()) for made in groups)
     timed("matrices", start)
-    assert len(runs) == count and 0 < total < LEARNERS, (len(runs), total)
+    if len(runs) != count or not 0 < total < LEARNERS:
+        raise SystemExit(f"{len(runs)} runs, means that sum to {total}")
     found["MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     found["file MB"] = os.path.getsize(f"{folder}/{FILE}") / 1e6
     return found
@@ -103,9 +104,7 @@ def entries_of(first: int, count: int) -> list[tuple[bytes, bytes | None, Entry]
         own = json.loads(entry.own)
         own[0] = k // LEARNERS
         alone = json.dumps(own, separators=(",", ":")).encode()
-        made.append(
-            (b"run%d" % k, stamp, Entry(entry.stream, entry.rest, entry.layout, alone, entry.later, entry.data))
-        )
+        made.append((b"run%d" % k, stamp, replace(entry, own=alone)))
     return made
 
 
@@ -129,11 +128,10 @@ def main() -> None:
             for _ in range(2):
                 asked = [sys.executable, __file__, "--one", str(count), folder]
                 found |= json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
-        grown = (
-            "" if last is None else f"{np.log(found['look up'] / last['look up']) / np.log(count / last['runs']):.2f}"
-        )
+        grown = "" if last is None else f"{exponent(found, last):.2f}"
         lines.append(
-            f"| {count:,} | {found['file MB']:.0f} | {found['enter']:.2f} | {found['look up']:.2f} | {found['group']:.2f}"
+            f"| {count:,} | {found['file MB']:.0f} | {found['enter']:.2f} | {found['look up']:.2f}"
+            f" | {found['group']:.2f}"
             f" | {found['matrices']:.2f} | {1000 * found['add one']:.1f} | {found['MB']:,.0f} | {grown} |"
         )
         last = found

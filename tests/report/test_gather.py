@@ -16,6 +16,7 @@ from recollect.report.columns import cost_columns, metric_columns
 from recollect.report.comparison import compare
 from recollect.report.gather import SHOWN_FIRST, gather
 from recollect.report.page import build_page
+from recollect.report.provenance import run_refusals
 from recollect.report.summary import summarise
 from recollect.report.words import Words
 from recollect.runs import Group, Row, Run, Task, group, load
@@ -269,3 +270,21 @@ def test_a_problem_whose_scores_come_from_elsewhere_says_in_words_what_is_not_sh
         "Where wrong answers go is not shown",
     ]
     assert not {"raa", "raf"} & {one.part for one in stream.refusals}
+
+
+def test_thousands_of_unfinished_runs_are_a_line_for_each_reason():
+    rows = (Row(0, scores={"accuracy": (0.9, None)}),)
+    tasks = (Task("a", 2), Task("b", 2))
+
+    def part(seed: int, error: str | None) -> Run:
+        status = "running" if error is None else "failed"
+        return Run(learner="er", stream="toy", tasks=tasks, rows=rows, seed=seed, status=status, error=error)
+
+    runs = [part(k, None if k % 3 else f"no {k // 3 % 40}" if k % 2 else "out of memory") for k in range(1200)]
+    said = [one for one in run_refusals(group(runs)) if one.part == "runs"]
+    assert str(said[0]).startswith("a part of 800 runs (er)")
+    assert "out of memory" in str(said[1])
+    assert len(said) <= 14
+    counts = [re.search(r"a part of ([0-9,]+) (?:more )?runs", str(one)) for one in said]
+    assert sum(int(found[1].replace(",", "")) for found in counts if found) == 1200
+    assert len(run_refusals(group(runs[:5]))) == 5

@@ -18,7 +18,7 @@ from recollect.errors import UsageError
 from recollect.inputs import plain_whole
 from recollect.metrics import Metric, registry
 from recollect.problems import problem_of
-from recollect.report.words import focus_of
+from recollect.report.words import few, focus_of
 from recollect.runs import Group, Run, attach_joint, group, load, load_all
 from recollect.runs.arrange import Choices
 from recollect.runs.masked import with_task_given
@@ -144,7 +144,7 @@ class Inputs:
         if self.masked:
             loaded = [with_task_given(run) for run in loaded]
         runs = attach_joint(loaded)
-        for note in dict.fromkeys((*(note for run in runs for note in run.notes), *_unfinished(runs))):
+        for note in (*few(note for run in runs for note in run.notes), *_unfinished(runs)):
             say(note)
         return runs
 

@@ -27,7 +27,7 @@ from recollect.report.provenance import of_group, run_refusals
 from recollect.report.results import Contents, Difference, Refusal, StreamResult
 from recollect.report.row_costs import row_costs
 from recollect.report.summary import labels_of, streams_of
-from recollect.report.words import Words, focus_of, unscored, words_for
+from recollect.report.words import Words, few, focus_of, unscored, words_for
 from recollect.runs import Group
 from recollect.stats import Ranks, estimate
 from recollect.stats.estimate import has_far_seed
@@ -64,7 +64,7 @@ def gather(groups: Sequence[Group], *, title: str = "", command: str = "") -> Co
         definitions=tuple(metric.card for metric in registry.resolve("all") if metric.card.id in used),
         provenance=tuple(provenance),
         refusals=(*refused, *run_refusals(groups)),
-        notes=tuple(dict.fromkeys(note for group in groups for run in group.runs for note in run.notes)),
+        notes=few(note for group in groups for run in group.runs for note in run.notes),
         n_runs=sum(len(group.runs) for group in groups),
         version=__version__,
         command=command,

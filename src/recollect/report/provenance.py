@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from recollect.report.results import Provenance, Refusal
 from recollect.runs import Group, Row, Run
 
+# Of thousands of runs so many are told of one by one.
+MOST_LINES = 12
+
 
 def of_group(stream: str, label: str, group: Group) -> Provenance:
     """What made the runs of a group; where they differ, every value once."""
@@ -55,12 +58,10 @@ def seeds_text(seeds: Sequence[int | None]) -> str:
 
 def run_refusals(groups: Sequence[Group]) -> tuple[Refusal, ...]:
     """Runs that are not finished, and rows whose learner gave no scores: a line for each reason."""
-    found: list[Refusal] = []
     silent: dict[tuple[str, str], list[Run]] = {}
-    for run in (run for group in groups for run in group.runs):
-        why = run.why_incomplete
-        if why is not None:
-            found.append(Refusal(f"a part of {run.name}", why, part="runs"))
+    runs_of = [run for group in groups for run in group.runs]
+    found = _unfinished([(run, why) for run in runs_of if (why := run.why_incomplete) is not None])
+    for run in runs_of:
         speaking = run.rows if run.packed is None else ()
         for what in dict.fromkeys(_silence(row, run) for row in speaking if row.reason is not None):
             silent.setdefault(what, []).append(run)
@@ -72,6 +73,27 @@ def run_refusals(groups: Sequence[Group]) -> tuple[Refusal, ...]:
         who = runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({_learners(runs)})"
         found.append(Refusal(f"{rows} of {who}", reason, part="runs" if rows == "rows" else ""))
     return tuple(found)
+
+
+def _unfinished(parts: Sequence[tuple[Run, str]]) -> list[Refusal]:
+    """A line for each run that is not finished; of many runs one for each reason, and no more than a reader reads."""
+    if len(parts) <= MOST_LINES:
+        return [Refusal(f"a part of {run.name}", why, part="runs") for run, why in parts]
+    by_reason: dict[str, list[Run]] = {}
+    for run, why in parts:
+        by_reason.setdefault(why, []).append(run)
+    often = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    made = [
+        Refusal(
+            f"a part of {len(runs):,} runs ({_learners(runs)})" if len(runs) > 1 else f"a part of {runs[0].name}",
+            why,
+            part="runs",
+        )
+        for why, runs in often[:MOST_LINES]
+    ]
+    if rest := [run for _, runs in often[MOST_LINES:] for run in runs]:
+        made.append(Refusal(f"a part of {len(rest):,} more runs ({_learners(rest)})", "for other reasons", part="runs"))
+    return made
 
 
 def _silence(row: Row, run: Run) -> tuple[str, str]:

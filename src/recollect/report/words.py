@@ -12,6 +12,9 @@ from recollect.problems import CLASSIFICATION, Focus, problem_of
 from recollect.runs import Group
 from recollect.stats import Estimate
 
+# Notes of thousands of runs are not all shown: a warning must not be lost among a few.
+MOST_NOTES = 200
+
 
 @dataclass(frozen=True)
 class Words:
@@ -115,6 +118,17 @@ def curve_titles(words: Words, focus: Focus) -> dict[str, str]:
     known = {"raa.michel2023": "RAA", "raf.michel2023": "RAF", "acc.incremental": "AIA"}
     letters = {id: title for id, title in focus.titles.items() if title.isupper()}
     return said | known | letters
+
+
+def few(notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes, each once; of more than a reader reads the first, and how many more there are.
+
+    >>> few(["a", "b", "a"]), len(few(map(str, range(1000)))), few(map(str, range(1000)))[-1]
+    (('a', 'b'), 201, '800 more notes like these')
+    """
+    found = tuple(dict.fromkeys(notes))
+    more = len(found) - MOST_NOTES
+    return found if more <= 1 else (*found[:MOST_NOTES], f"{more:,} more notes like these")
 
 
 def unscored(groups: Iterable[Group]) -> dict[str, str]:
