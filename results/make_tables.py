@@ -87,8 +87,8 @@ ABOUT = {
     "graphs-citeseer": f"{RUN.format('graphs/citeseer')}: CiteSeer, the same; 6 classes, none dropped.",
     "graphs-amazon-computers": f"{RUN.format('graphs/amazon-computers')}: Amazon Computers, 5 tasks of 2 classes, 60 %"
     " of each class for training and 20 % for testing; two GCN layers with 16 hidden, Adam .01, weight decay 5e-4, 30"
-    " epochs for each task: what an hour of one core allows, and too few for the joint learner, which begins anew at each"
-    " step and ends below er_gnn where classes come. lwf, mas, gem and twp have three to five seeds, as n says.",
+    " epochs for each task: what an hour of one core allows, and too few for the joint learner, which begins anew at"
+    " each step and ends below er_gnn where classes come. lwf, mas, gem and twp have three to five seeds, as n says.",
     "graphs-coauthor-cs": f"{RUN.format('graphs/coauthor-cs')}: Coauthor CS, 7 tasks of 2 classes, the last class"
     " dropped; the same split, network and epochs.",
     "graphs-coauthor": f"{RUN.format('graphs/coauthor')}: which authors of Coauthor CS write together, in 5 groups of"
