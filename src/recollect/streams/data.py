@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import UsageError
 from recollect.streams.labels import as_array, class_labels, missing_type
-from recollect.streams.samples import Samples, as_samples
+from recollect.streams.samples import Samples, as_samples, in_both
+
+# In bytes: of larger data sets it is not looked whether test samples are training samples, too.
+MOST_COMPARED = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,14 @@ class Dataset:
     y_test: NDArray[np.int64]
     classes: tuple[int | str, ...]
     notes: tuple[str, ...] = ()
+
+    def with_overlap(self) -> Dataset:
+        """The data set with a note if some of its test samples are training samples, too."""
+        count = in_both(self.train, self.test, MOST_COMPARED)
+        if not count:
+            return self
+        said = f"{count:,} of {len(self.test):,} test samples are training samples too, byte for byte"
+        return replace(self, notes=(*self.notes, said))
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -87,7 +98,7 @@ def dataset_from_arrays(
             f" {inputs[0].shape[1:]} {inputs[0].dtype} and {inputs[1].shape[1:]} {inputs[1].dtype}."
         )
     channels_first(inputs[0])
-    return numbered(name, inputs[0], labels[0], inputs[1], labels[1], notes=notes)
+    return numbered(name, inputs[0], labels[0], inputs[1], labels[1], notes=notes).with_overlap()
 
 
 def numbered(

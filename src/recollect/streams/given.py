@@ -29,6 +29,8 @@ from recollect.values import detached
 _X = ("image", "img", "images", "pixel_values", "x", "features", "input")
 _Y = ("label", "labels", "fine_label", "y", "target", "targets", "class")
 _TEST = ("test", "validation", "valid", "val")
+# So many items are read twice before a data set is taken for one that does not draw at random.
+_PROBED = 16
 _WHAT = (
     "arrays (x_train, y_train, x_test, y_test) in a tuple or by name, X and y, a pair of torch data sets or one, a"
     " Hugging Face data set, a Dataset or a Stream of Recollect"
@@ -157,7 +159,7 @@ class _Items:
         return self._pair(place)[0]
 
     def _pair(self, place: int) -> tuple[Any, Any]:
-        item = self._given[place]
+        item = _item(self._given, place, self._name)
         if not isinstance(item, (tuple, list)) or len(item) < 2:
             raise UsageError(
                 f"An item of {self._name} is a sample and its label, (x, y); item {place} is a {type(item).__name__}."
@@ -168,15 +170,17 @@ class _Items:
         for known in ("targets", "labels", "y"):
             values = getattr(self._given, known, None)
             if values is not None and not callable(values) and np.shape(detached(values)) == (len(self),):
-                return detached(values)
-        return [_plain(self._pair(place)[1]) for place in range(len(self))]
+                values = detached(values)
+                if all(_agree(values[place], self._pair(place)[1]) for place in probed(len(self))):
+                    return values
+        return [_plain(self._pair(place)[1]) for place in range(len(self))]  # what the items say is learned
 
 
 class _Rows:
     """The rows of a Hugging Face data set."""
 
-    def __init__(self, given: Any, x: str, y: str) -> None:
-        self._given, self._x, self._y = given, x, y
+    def __init__(self, given: Any, x: str, y: str, name: str) -> None:
+        self._given, self._x, self._y, self._name = given, x, y, name
         names = getattr(given.features.get(y), "names", None) if isinstance(given.features, Mapping) else None
         self.classes: Sequence[str] | None = list(names) if names else None
 
@@ -184,13 +188,41 @@ class _Rows:
         return len(self._given)
 
     def x(self, place: int) -> Any:
-        return self._given[place][self._x]
+        return _item(self._given, place, self._name)[self._x]
 
     def y(self) -> Any:
         return [_plain(value) for value in self._given[self._y]]
 
 
 _Part = _Items | _Rows
+
+
+def _item(given: Any, place: int, name: str) -> Any:
+    """An item of somebody's data set, whose mistakes are told as its own."""
+    try:
+        return given[place]
+    except RecollectError:
+        raise
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(
+            f"{name} says that it has {len(given)} items, and item {place} cannot be read: it stops with {said}. Mend"
+            " the data set, or its length."
+        ) from error
+
+
+def probed(count: int) -> list[int]:
+    """Some places, spread evenly, at which a data set is looked at before it is believed.
+
+    >>> probed(3), len(probed(10**6))
+    ([0, 1, 2], 16)
+    """
+    return np.unique(np.linspace(0, count - 1, min(count, _PROBED), dtype=np.int64)).tolist() if count else []
+
+
+def _agree(known: Any, said: Any) -> bool:
+    value = _plain(said)
+    return bool(np.ndim(value) == 0 and known == value)
 
 
 def _table(given: Any, keys: Mapping[str, str], name: str) -> _Rows:
@@ -206,7 +238,7 @@ def _table(given: Any, keys: Mapping[str, str], name: str) -> _Rows:
                 " {x: image, y: label}."
             )
         chosen.append(found[0])
-    return _Rows(given, *chosen)
+    return _Rows(given, chosen[0], chosen[1], name)
 
 
 def _parts_of_tables(given: Mapping[str, Any], keys: Mapping[str, str], name: str) -> tuple[_Rows, _Rows | None]:
@@ -258,13 +290,18 @@ class ItemSamples:
 
     @classmethod
     def over(cls, part: _Part, places: NDArray[np.int64], name: str, last: bool) -> ItemSamples:
-        """The items at these places; the first says the shape of all, and must be the same when it is read again."""
-        first, again = (_sample(part.x(int(places[0])), name, last) for _ in range(2))
-        if first.shape != again.shape or not np.array_equal(first, again):
-            raise UsageError(
-                f"{name} gives other values when an item is read again: its transform draws at random. Give a data set"
-                " without augmentation; `augment` is an option of the learners."
-            )
+        """The items at these places; the first says the shape of all. Some are read twice, and must be the same.
+
+        A transform that mirrors every other image would pass a single look half of the time.
+        """
+        first = _sample(part.x(int(places[0])), name, last)
+        for place in probed(len(places)):
+            one, again = (_sample(part.x(int(places[place])), name, last) for _ in range(2))
+            if one.shape != again.shape or not np.array_equal(one, again):
+                raise UsageError(
+                    f"{name} gives other values when an item is read again: its transform draws at random. Give a data"
+                    " set without augmentation; `augment` is an option of the learners."
+                )
         return cls(part, places, name, first.shape, first.dtype, last)
 
     def __len__(self) -> int:

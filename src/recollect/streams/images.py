@@ -60,7 +60,8 @@ def dataset_from_images(
             )
         parts = (files, y, *_numbered({c: test.get(c, []) for c in train}))
     images = [ImageFiles(paths, shape, 1 if grey else 3, bool(crop)) for paths in (parts[0], parts[2])]
-    return Dataset(name or place.absolute().name, images[0], parts[1], images[1], parts[3], tuple(train))
+    made = Dataset(name or place.absolute().name, images[0], parts[1], images[1], parts[3], tuple(train))
+    return made.with_overlap()
 
 
 def _parts(folder: Path) -> tuple[Files, Files | None]:

@@ -19,6 +19,7 @@ from recollect.errors import MissingExtra, UsageError
 
 Index = NDArray[np.int64]
 _CHUNK = 4096
+_MOST_ROWS = 200_000
 
 
 class Hash(Protocol):
@@ -145,7 +146,7 @@ class ImageFiles:
             file = self.files[place]
             try:
                 with Image.open(file) as image:
-                    pixels = image.convert(mode)
+                    pixels = in_bytes(image, file).convert(mode)
             except FileNotFoundError:
                 raise UsageError(
                     f"The image {file} is not there any more. Put it back, or make the stream again."
@@ -161,6 +162,23 @@ class ImageFiles:
                     pixels = pixels.resize((width, height), Image.Resampling.BILINEAR)
             array = np.asarray(pixels)
             yield array[None] if self.channels == 1 else array.transpose(2, 0, 1)
+
+
+def in_bytes(image: Any, file: str) -> Any:
+    """The image with 8 bits a channel: of 16 bits the upper ones, which a plain conversion would clip to white.
+
+    Older versions of Pillow open a grey PNG of 16 bits with the mode of 32.
+    """
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
+        from PIL import Image
+
+        return Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        raise UsageError(
+            f"The image {file} has numbers of 32 bits (mode {image.mode}), and nothing says which of them is black and"
+            " which is white. Save it with 8 or 16 bits a channel, or give the arrays themselves (.npz)."
+        )
+    return image
 
 
 @cache
@@ -199,6 +217,39 @@ class _Running:
 
     def update(self, data: Any, /) -> None:
         self.value = crc32(data, self.value)
+
+
+def in_both(train: Samples, test: Samples, most: int) -> int | None:
+    """How many test samples are training samples too, byte for byte; None where finding out would cost too much.
+
+    `most` is the most bytes that are read for it. Files are compared as files, and read only where their sizes agree.
+    """
+    if isinstance(train, ImageFiles) and isinstance(test, ImageFiles):
+        return _files_in_both(train.files, test.files, most)
+    size = (len(train) + len(test)) * int(np.prod(train.shape)) * train.dtype.itemsize
+    if (
+        not (isinstance(train, ArraySamples) and isinstance(test, ArraySamples))
+        or size > most
+        or len(train) > _MOST_ROWS
+    ):
+        return None
+    there = {hash(row.tobytes()) for row in train.array}
+    found = [row.tobytes() for row in test.array if hash(row.tobytes()) in there]
+    again = {row.tobytes() for row in train.array} if found else set()
+    return sum(row in again for row in found)
+
+
+def _files_in_both(train: Sequence[str], test: Sequence[str], most: int) -> int | None:
+    try:
+        sizes = [{file: Path(file).stat().st_size for file in part} for part in (train, test)]
+        shared = set(sizes[0].values()) & set(sizes[1].values())
+        if sum(size for part in sizes for size in part.values() if size in shared) > most:
+            return None
+        read = [[Path(file).read_bytes() for file, size in part.items() if size in shared] for part in sizes]
+    except OSError:  # what cannot be read is told when it is needed
+        return None
+    there = set(read[0])
+    return sum(content in there for content in read[1])
 
 
 def as_samples(given: NDArray[Any] | Samples) -> Samples:
