@@ -271,7 +271,7 @@ def wrong(stream: StreamResult, groups: dict[str, Group]) -> Iterator[str]:
     labels = sorted(groups, key=len, reverse=True)
     names = "|".join(map(re.escape, labels))
     yield from _wrong_lead(said["ahead"][0], stream, groups, names)
-    for text in said.get("learning", []):
+    for text in (one.replace(" (accuracy rescaled by that of guessing)", "") for one in said.get("learning", [])):
         yield from _wrong_curve(text, groups, names)
     for text in said.get("forgotten", []):
         yield from _wrong_forgetting(text, groups, names)
@@ -281,12 +281,12 @@ def _wrong_lead(text: str, stream: StreamResult, groups: dict[str, Group], names
     headline, higher = stream.focus.headline, stream.higher_is_better
     contest = [one.label for one in stream.contestants if one.numbers[headline].is_known]
     means = {label: float(np.nanmean(list(values_of(groups[label], headline).values()))) for label in contest}
-    if (top := re.match(rf"({names}) has the (highest|lowest)", text)) is None or "rows that all have" in text:
+    if (top := re.search(rf"({names}) has the (highest|lowest)", text)) is None or "rows that all have" in text:
         return
     best, word = top.groups()
     if (word == "highest") != higher or abs(means[best] - (max if higher else min)(means.values())) > 1e-12:
         yield f"{best} is not {word}: {text}"
-    if len(means) < len(stream.learners) and len(means) > 1 and f"of the {len(means)} " not in text:
+    if len(means) < len(stream.learners) and len(means) > 1 and not text.startswith(f"Of the {len(means)} "):
         yield f"not said among whom: {text}"
     ahead = text.partition(" is ahead of ")[2].partition(";")[0] if " is ahead of " in text else ""
     if re.match(r"(both|all) others", ahead):

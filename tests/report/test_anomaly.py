@@ -79,7 +79,7 @@ def test_what_does_not_apply_is_dropped_with_a_line(three: Contents) -> None:
 def test_the_answer_is_about_the_continual_average(three: Contents) -> None:
     lead, _, forgotten, _ = answers(three.streams[0])
     text = " ".join(map(str, (*lead.said, *lead.more)))
-    assert text.startswith("replay-IForest has the highest continual average of ROC-AUC of the 4 contestants, 0.")
+    assert text.startswith("Of the 4 contestants replay-IForest has the highest continual average of ROC-AUC, 0.")
     assert "After the last concept replay-IForest has the highest average ROC-AUC over all concepts" in text
     assert re.search(
         r"With all the data cumulative-IForest reaches [\d., \[\]]+ and cumulative-ECOD [\d., \[\]]+\.", text

@@ -111,7 +111,7 @@ class TestWhoIsAhead:
             scored("all data", [0.9, 0.91], role="joint"),
             scored("guess", [0.1, 0.11], role="floor"),
         )
-        assert said(who_is_ahead(made)).startswith("cumulative_ours has the highest")
+        assert said(who_is_ahead(made)).startswith("Of the 2 contestants cumulative_ours has the highest")
         level = said(reference_level(made))
         assert "With all the data all data reaches 0.905 [" in level
         assert "Without learning guess reaches 0.105 [" in level
@@ -234,7 +234,7 @@ class TestWhatWasForgotten:
 def test_the_four_questions_leave_references_out() -> None:
     four = answers(gather(make_groups()).streams[0])
     assert [one.key for one in four] == ["ahead", "learning", "forgotten", "sure"]
-    assert str(four[0].said[0]).startswith("er has the highest")
+    assert "er has the highest" in str(four[0].said[0])
     assert all("joint_incremental" not in said(one.said) for one in four)
 
 

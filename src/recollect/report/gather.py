@@ -227,7 +227,8 @@ def _differences(measured: Sequence[MeasuredLearner], stream: StreamResult) -> t
         if left < 0:
             break
         if a.group.seeds == b.group.seeds and a.scores.shape == b.scores.shape:
-            made.append(Difference(a.learner.label, b.learner.label, estimate(a.scores - b.scores)))
+            bounds = None if a.group.matrix.unit == "raw" else (-1, 1)
+            made.append(Difference(a.learner.label, b.learner.label, estimate(a.scores - b.scores, bounds=bounds)))
     return tuple(made)
 
 

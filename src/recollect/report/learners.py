@@ -136,8 +136,8 @@ class _Batch:
         self.scores = self._apart(matrix.R)
         self._noise = self._apart(peak_noise(matrix))
         self.matrices = self._band(matrix.R, self._bounds["acc.average"])
-        self.untrained = self._known(matrix.b)
-        self.joint = self._known(matrix.joint)
+        self.untrained = self._known(matrix.b, self._bounds["acc.average"])
+        self.joint = self._known(matrix.joint, self._bounds["acc.average"])
         split = split_parts(matrix)
         over_time, per_task = ({}, {}) if split is None else split
         self.parts = [
@@ -197,10 +197,10 @@ class _Batch:
         made = estimate(self._apart(runs), axis=1, bounds=bounds)
         return made.points()
 
-    def _known(self, runs: Array | None) -> list[Estimate | None]:
+    def _known(self, runs: Array | None, bounds: Bounds | None = None) -> list[Estimate | None]:
         if runs is None:
             return [None] * self._groups
-        return [None if np.isnan(one.value).all() else one for one in self._band(runs)]
+        return [None if np.isnan(one.value).all() else one for one in self._band(runs, bounds)]
 
     def _bands(self, runs: Mapping[str, Array]) -> list[dict[str, Estimate]]:
         """Several arrays (runs, ...) of one shape, estimated at once."""
@@ -346,6 +346,6 @@ def _floats(values: Any, T: int) -> Array:
 
 
 def bands(values: Mapping[str, Array]) -> dict[str, Estimate]:
-    """Estimate several arrays (seeds, ...) of one shape at once."""
-    made = estimate(np.stack(list(values.values()), axis=1))
+    """Estimate several arrays (seeds, ...) of shares, of one shape, at once."""
+    made = estimate(np.stack(list(values.values()), axis=1), bounds=(0, 1))
     return dict(zip(values, made.points(), strict=True))

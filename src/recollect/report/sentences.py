@@ -101,7 +101,16 @@ def _learning(stream: StreamResult) -> Conclusion:
     if not learning:
         why = stream.why_not("raa") or "RAA has no value"
         learning = (sentence(f"That is judged by RAA, which there is none of here: {why}."),)
-    return Conclusion("learning", "Who is still learning?", learning, each_stop)
+    return Conclusion("learning", "Who is still learning?", _with_meaning(learning), each_stop)
+
+
+def _with_meaning(said: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
+    """The sentences, with what RAA is where it is first named."""
+    parts = list(said[0].parts)
+    place = next((i for i, part in enumerate(parts) if "RAA" in part and not isinstance(part, Name)), None)
+    if place is not None:
+        parts[place] = parts[place].replace("RAA", "RAA (accuracy rescaled by that of guessing)", 1)
+    return (sentence(*parts), *said[1:])
 
 
 def _forgotten(stream: StreamResult) -> Conclusion:
@@ -132,6 +141,14 @@ _QUESTIONS: dict[str, Callable[[StreamResult], Conclusion | None]] = {
 
 def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
     """Which learner has the best mean, and over which others its lead is more than noise and luck."""
+    said = _best(stream)
+    known = {one.label: one.numbers[stream.focus.headline] for one in stream.contestants}
+    of = _of_whom(stream, {label: number for label, number in known.items() if number.is_known})
+    begins = isinstance(said[0].parts[0], Name)
+    return (sentence(of, *said[0].parts), *said[1:]) if of and begins else said
+
+
+def _best(stream: StreamResult) -> tuple[Sentence, ...]:
     words, headline = stream.words, stream.focus.headline
     values = {one.label: one.numbers[headline] for one in stream.contestants}
     known = {label: number for label, number in values.items() if number.is_known}
@@ -141,8 +158,7 @@ def who_is_ahead(stream: StreamResult) -> tuple[Sentence, ...]:
         return (sentence(f"No learner has {with_article(words.headline)}: {why}."),)
     higher = stream.higher_is_better
     best = (max if higher else min)(known, key=lambda label: float(known[label].value))
-    of = _of_whom(stream, known)
-    has = f" has the {'highest' if higher else 'lowest'} {words.headline}{of}, {typeset(float(known[best].value))}"
+    has = f" has the {'highest' if higher else 'lowest'} {words.headline}, {typeset(float(known[best].value))}"
     if len(known) == 1:
         other = "no other contestant has one" if len(stream.learners) > 1 else "no other learner is here"
         said = f" has {with_article(words.headline)} of {with_interval(known[best])}; {other}"
@@ -173,7 +189,8 @@ def _of_whom(stream: StreamResult, known: Mapping[str, Estimate]) -> str:
     if len(known) == len(stream.learners) or len(known) < 2:
         return ""
     with_value = "" if len(known) == len(stream.contestants) else " that have one"
-    return f" of the {len(known)} {'contestants' if stream.contestants[0].is_contestant else 'learners'}{with_value}"
+    kind = "contestants" if stream.contestants[0].is_contestant else "learners"
+    return f"Of the {len(known)} {kind}{with_value} "
 
 
 def _lead(lead: Lead, known: Mapping[str, Estimate], has: str) -> tuple[Sentence, ...]:
