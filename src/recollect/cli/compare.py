@@ -185,7 +185,8 @@ def _lead(stream: StreamComparison) -> tuple[str, ...]:
     if lead is None or not lead.rivals:
         return ()
     behind = ", ".join(rival.label for rival in lead.rivals if rival.is_behind)
-    said = f"{lead.best} is ahead of {behind}" if behind else f"{lead.best} has the best mean, but no lead over another is shown"
+    does = f"is ahead of {behind}" if behind else "has the best mean, but no lead over another is shown"
+    said = f"{lead.best} {does}"
     if all(rival.difference.value == 0 for rival in lead.rivals):
         return (f"{', '.join((lead.best, *(rival.label for rival in lead.rivals)))} have the same mean",)
     of = "by the interval of the one pair" if lead.pairs == 1 else f"intervals for all {lead.pairs} pairs at once"
