@@ -37,7 +37,7 @@
     if (one.width < 2 || one.height < 2) say("a matrix is empty");
   }
   for (const one of document.querySelectorAll("[data-picture=ahead], [data-picture=learning], .curves figure > div, .split figure > div, .forest")) {
-    if (seen(one) && !one.querySelector("svg")) say(`nothing is drawn in ${one.className} ${one.dataset.picture || ""}`);
+    if (seen(one) && !one.querySelector("svg, canvas")) say(`nothing is drawn in ${one.className} ${one.dataset.picture || ""}`);
   }
   return found;
 }

@@ -15,7 +15,7 @@ from recollect.metrics import registry
 @options.takes_inputs
 def figure(
     name: Annotated[
-        Literal["aa-raa", "af-raf", "matrix", "split", "difficulty", "compare"],
+        Literal["aa-raa", "af-raf", "matrix", "split", "confusion", "difficulty", "compare"],
         typer.Argument(help="Which figure."),
     ],
     paths: options.Paths,
@@ -40,7 +40,8 @@ def figure(
     """Draw a figure for a paper, with intervals over seeds, in colours that the colour-blind can tell apart.
 
     aa-raa and af-raf are curves over tasks beside their rescaled forms, matrix the score matrices, split what
-    forgetting consists of, difficulty what a random classifier gets, compare the paired differences.
+    forgetting consists of, confusion which class is answered for which (recorded with `confusion: true` in a plan),
+    difficulty what a random classifier gets, compare the paired differences.
 
     Example: recollect figure aa-raa runs/demo -o aa.pdf --width one --rename er="ER (ours)"
     """

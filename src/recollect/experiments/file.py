@@ -65,7 +65,8 @@ class PlanEntry(Model):
     `rows` is a list of tasks (from 0) or how many to spread over the stream; `every` counts stream samples. `online`:
     every batch is scored before it is learned, in a window of so many samples; `fading` as `Plan` has it. `probe` fits
     linear probes to the features after each row: true, or how many training samples of each task they see. `items`
-    records who was right on which test sample, for `recollect items` and for intervals over test items.
+    records who was right on which test sample, for `recollect items` and for intervals over test items; `confusion`
+    counts which class was answered for which.
     """
 
     columns: Literal["all", "seen"] = "all"
@@ -84,6 +85,7 @@ class PlanEntry(Model):
         raise ValueError(f"true, false, or how many training samples of each task (at least 1); got {given!r}")
 
     items: StrictBool = False
+    confusion: StrictBool = False
 
     @field_validator("rows", mode="before")
     @classmethod

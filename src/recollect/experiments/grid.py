@@ -220,8 +220,8 @@ def _plan(entry: PlanEntry, learner: LearnerEntry, sections: int) -> Plan:
     card = LEARNERS.get(learner.name)
     if card is not None and card.evaluated == "end":
         planned, every = (sections - 1,), None
-    items = entry.items or None
-    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading, probe, items)
+    single = {"items": entry.items or None, "confusion": entry.confusion or None}
+    return Plan(planned, entry.columns, every, entry.subsample, entry.online, entry.fading, probe, **single)
 
 
 def _test_samples(stream: Stream, plan: Plan) -> int:

@@ -96,6 +96,15 @@ class MarksItems(Examiner, Protocol):
         """Always true; an examiner that cannot has no such property."""
 
 
+@runtime_checkable
+class CountsClasses(Examiner, Protocol):
+    """An examiner that can count which class was answered for which."""
+
+    @property
+    def counted_classes(self) -> int:
+        """How many classes there are."""
+
+
 @dataclass(frozen=True)
 class Focus:
     """What a field asks of its learners, and shows first; by default what any matrix of scores can answer.

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError, UsageError
 from recollect.problems.base import Answers, Moment
 from recollect.problems.divergence import why_not_finite
-from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Bools, Ints, Marks, Question, mark
+from recollect.problems.marking import NEWER, OLDER, OUTCOMES, OWN, RIGHT, Bools, Ints, Marks, Question, answers, mark
 from recollect.problems.targets import Target
+from recollect.runs.confusion import pack
 from recollect.runs.run import Plan, Row
 from recollect.runs.scenarios import SCENARIOS
 
@@ -42,7 +43,8 @@ class Counts:
     `restricted[j, m]` (m >= j; below it -1) counts what is right when classes of tasks up to m may be
     answered. `older`, `own` and `newer` say to which tasks' classes the wrong answers went. `lost` counts the samples
     with a score that is NaN or infinite among those that decide: such a task has no accuracy. `items` says of each task
-    which of its samples were answered right, in the data set's own order.
+    which of its samples were answered right, in the data set's own order. `confusion` counts which class (columns) was
+    answered for which (rows), over the tasks seen.
     """
 
     n: Ints
@@ -54,6 +56,7 @@ class Counts:
     newer: Ints
     lost: Ints
     items: tuple[Bools | None, ...] | None = None
+    confusion: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,11 @@ class Counting:
     def marks_items(self) -> bool:
         """Every answer is right or wrong."""
         return True
+
+    @property
+    def counted_classes(self) -> int:
+        """How many classes can be answered."""
+        return self.stream.n_classes
 
     @cached_property
     def question(self) -> Question:
@@ -90,6 +98,7 @@ class Counting:
             restricted=moment.task_end and current >= 0 and self.question.T <= MOST_RESTRICTED,
             batch=batch,
             items=bool(plan.items),
+            confusion=bool(plan.confusion) and current >= 0,
         )
         if counts is None and columns == 0:
             return Row(moment.after, step=moment.step, task_end=moment.task_end, reason="nothing can be seen yet")
@@ -134,6 +143,7 @@ class Counting:
             errors=errors,
             standard_error=error,
             marks=counts.items,
+            confusion=None if counts.confusion is None else pack(counts.confusion),
             reasons={self.target.name: reasons} if reasons else {},
         )
 
@@ -156,17 +166,19 @@ def evaluate(
     restricted: bool = True,
     batch: int | None = None,
     items: bool = False,
+    confusion: bool = False,
 ) -> Counts | None:
     """Score the test samples of all tasks in their one mixed order, and count.
 
     `current` is the newest task of which something was seen (-1: none). Task j is asked among the classes of
     tasks up to max(current, j). `columns` limits the evaluation to the first tasks; `subsample` to so many
     samples per task, always the same ones. `restricted` asks for those counts, T x T of them. `batch` samples are
-    scored at once; by default as many as is fastest. `items` keeps who was right on which sample. The answer is
-    None where the learner gave no number at all: it has no answer yet.
+    scored at once; by default as many as is fastest. `items` keeps who was right on which sample, `confusion` which
+    class was answered for which. The answer is None where the learner gave no number at all: it has no answer yet.
     """
     marks: list[Marks] = []
     places: list[Ints] = []
+    said: list[tuple[Ints, Ints]] = []
     answered, lost = False, np.zeros(question.T, np.int64)
     allowed = np.maximum(np.arange(question.T), current)
     chosen = None if columns is None else range(columns)
@@ -181,6 +193,8 @@ def evaluate(
             lost += _lost(scores, given.task, question, allowed)
         marks.append(mark(scores, given.y, given.task, question, allowed))
         places.append(given.index)
+        if confusion:
+            said.append((given.y, answers(scores, given.task, question, allowed)))
     counts = replace(_count(marks, question, restricted), lost=lost)
     wanted = expected_sizes(stream, columns, subsample)
     if not np.array_equal(counts.n, wanted):
@@ -191,7 +205,18 @@ def evaluate(
         )
     if items:
         counts = replace(counts, items=_items(marks, places, (counts.n > 0) & (lost == 0)))
+    if confusion:
+        counts = replace(counts, confusion=_confusion(marks, said, current, lost, len(question.first)))
     return counts if answered else None
+
+
+def _confusion(marks: list[Marks], said: list[tuple[Ints, Ints]], current: int, lost: Ints, C: int) -> Ints:
+    """Classes by classes, of the samples of the tasks seen so far whose scores are numbers."""
+    counts = np.zeros(C * C, np.int64)
+    for one, (true, answer) in zip(marks, said, strict=True):
+        counted = (one.task <= current) & (lost[one.task] == 0)
+        counts += np.bincount(true[counted] * C + answer[counted], minlength=C * C)
+    return counts.reshape(C, C)
 
 
 def _items(marks: list[Marks], places: list[Ints], evaluated: Bools) -> tuple[Bools | None, ...]:

@@ -200,6 +200,25 @@ def _mark_by_classes(scores: NDArray[Any], y: Ints, task: Ints, question: Questi
     return Marks(task, beaten, outcome, right_masked)
 
 
+def answers(scores: NDArray[Any], task: Ints, question: Question, allowed: Ints) -> Ints:
+    """The class that each sample is answered with, among those that may be; ties go to the first, as `mark` has it.
+
+    >>> question = Question.of([(0, 1), (2, 3)], n_classes=4)
+    >>> answers(np.array([[.1, .5, .7, .2], [.1, .5, .7, .2]]), np.array([0, 1]), question, np.array([0, 1]))
+    array([1, 2])
+    """
+    if question.is_given:
+        possible = question.own[task]
+    else:
+        possible = np.arange(scores.shape[1]) < question.ends[allowed[task]][:, None]
+    # Minus infinity is a score, so that what may not be answered has to be lower than all: it is looked at last.
+    known = np.where(possible & ~np.isnan(scores), scores.astype(float), -np.inf)
+    best: Ints = known.argmax(1)
+    lowest = ~np.isfinite(known.max(1))
+    best[lowest] = possible[lowest].argmax(1)
+    return best
+
+
 def _short(values: object) -> str:
     text = repr(values)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.learners.abilities import LEARNS, Flags, Sees, SelectsWeights, Settles, Signals, check_learner
 from recollect.problems import Examiner, Given, Moment, Target, problem_of
-from recollect.problems.base import MarksItems, Tracker, Tracks
+from recollect.problems.base import CountsClasses, MarksItems, Tracker, Tracks
 from recollect.problems.given import GIVEN, Asking, Function, given_of
 from recollect.problems.probing import Probes
 from recollect.problems.validating import validation_accuracy
 from recollect.protocol.meter import Meter
+from recollect.runs.confusion import MOST_CLASSES
 from recollect.runs.run import Plan, Row, Task
 
 if TYPE_CHECKING:
@@ -138,11 +139,23 @@ def fitting(plan: Plan, stream: Stream) -> Plan:
 
 
 def refuse_items(plan: Plan, exam: Exam) -> None:
-    """Raise UsageError if single items are to be recorded where answers are not right or wrong."""
+    """Raise UsageError if single items or classes are to be recorded where answers are not right, wrong or classes."""
     if plan.items and not isinstance(exam.examiner, MarksItems):
         raise UsageError(
             f"items: true records who was right on which test sample, and {exam.problem} is not marked right or wrong."
             " Leave it out."
+        )
+    if not plan.confusion:
+        return
+    if not isinstance(exam.examiner, CountsClasses):
+        raise UsageError(
+            f"confusion: true counts which class was answered for which, and {exam.problem} has no classes to answer."
+            " Leave it out."
+        )
+    if exam.examiner.counted_classes > MOST_CLASSES:
+        raise UsageError(
+            f"confusion: true is for at most {MOST_CLASSES:,} classes; the stream has"
+            f" {exam.examiner.counted_classes:,}. Leave it out."
         )
 
 

@@ -15,6 +15,7 @@ from recollect.matrix import Array, ScoreMatrix
 from recollect.metrics import evaluate_all, registry, score
 from recollect.metrics.split import by_task
 from recollect.metrics.sweep import Sweep
+from recollect.report.class_answers import classes_of
 from recollect.report.columns import TOTAL_TIME
 from recollect.report.comparison import PLATEAU_CURVE, plateau_of
 from recollect.report.over_items import are_shares
@@ -79,6 +80,7 @@ def measure(
                 joint=batch.joint[row],
                 parts=batch.parts[row],
                 errors=error_shares(group),
+                classes=classes_of(group),
                 drops=batch.drops[row],
                 is_constant=_is_constant(batch.scores[row]),
                 **(batch.noise(row) if are_shares(group.runs[0]) else {}),

@@ -32,13 +32,27 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
+class Classes:
+    """What each class is answered with, of the test samples of the tasks seen so far; the mean over seeds.
+
+    `answered[c, d]` is the share of class c that is answered with class d at the end; `over_time[k, c]` the share of
+    class c that is answered right after task k.
+    """
+
+    names: tuple[str, ...]
+    answered: Estimate
+    over_time: Estimate
+
+
+@dataclass(frozen=True, eq=False)
 class LearnerResult:
     """One learner (with one configuration) on one stream.
 
     `role` is the record's. `ends[i]` is how many tasks had been learned at row i of its matrix, None for a row inside
     a task. Where rows are not task ends, `learned_at[j]` is the row after which task j had been learned. `matrix` is
     the mean over seeds, `untrained` the row before any training, `joint` the joint learner's. `parts` are those of
-    its forgetting, `errors` where its wrong answers go; `drops` is the forgetting of each task at the end, where it
+    its forgetting, `errors` where its wrong answers go, `classes` to which class;
+    `drops` is the forgetting of each task at the end, where it
     cannot be split. `is_constant`: every run gave the same scores, so that they are one observation. `null` is the
     forgetting that test noise alone would show: in a single run with its range, of several its mean. `beyond` are AF
     and its parts minus that, over seeds.
@@ -59,6 +73,7 @@ class LearnerResult:
     joint: Estimate | None = None
     parts: Shares | None = None
     errors: Shares | None = None
+    classes: Classes | None = None
     drops: Estimate | None = None
     is_constant: bool = False
     null: Estimate | None = None

@@ -181,7 +181,7 @@ def row_to_json(row: Row) -> dict[str, Any]:
         line["errors"] = {side: [_finite(v, side) for v in counts] for side, counts in row.errors.items()}
     if row.reasons:
         line["reasons"] = {target: dict(reasons) for target, reasons in row.reasons.items()}
-    for key in ("reason", "state", "name", "items"):
+    for key in ("reason", "state", "name", "items", "confusion"):
         if getattr(row, key) is not None:
             line[key] = getattr(row, key)
     if row.pooled is not None:
@@ -347,6 +347,7 @@ def _plan(data: Mapping[str, Any] | None) -> Plan:
         _number_or_none(data.get("fading")),
         _whole_or_none(data.get("probe")),
         True if data.get("items") is True else None,
+        True if data.get("confusion") is True else None,
     )
 
 
@@ -408,6 +409,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "online": _online,
     "signals": lambda values: tuple(map(_whole, values)),
     "items": _text_or_none,
+    "confusion": _text_or_none,
 }
 # What a row has where its line says nothing: as `Row` says, in the order of its fields.
 _PLAIN = {field.name: field.default for field in fields(Row)}

@@ -71,6 +71,7 @@ def _row(row: Row, kept: Sequence[int], names: Sequence[str]) -> Row:
         n=pick(row.n),
         masked=pick(row.masked),
         restricted=None,
+        confusion=None,
         joint=pick(row.joint),
         errors={side: pick(counts) or () for side, counts in row.errors.items()},
         standard_error=pick(row.standard_error),

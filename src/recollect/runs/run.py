@@ -93,7 +93,8 @@ class Row:
     made before they were learned from; `signals` are the steps at which the learner said that the stream had changed.
 
     `marks` says of each task which test items were answered right, as an evaluation that records items gives it; on
-    disk they are a file of their own, and `items` is its checksum.
+    disk they are a file of their own, and `items` is its checksum. `confusion` counts which class was answered for
+    which (`recollect.runs.confusion` reads it).
     """
 
     after: int
@@ -116,6 +117,7 @@ class Row:
     online: Online | None = None
     signals: tuple[int, ...] = ()
     items: str | None = None
+    confusion: str | None = None
     marks: tuple[NDArray[np.bool_] | None, ...] | None = field(default=None, repr=False, compare=False)
 
 
@@ -166,6 +168,7 @@ class Plan:
     learned, and the scores over time are those of a window of so many samples; `fading` is what a sample weighs beside
     the next one in the fading scores (1 - 1 / online, if not given). `probe` are the training samples of each task that
     linear probes are fitted to after a row, None without probes. `items` records who was right on which test sample.
+    `confusion` counts which class was answered for which.
     """
 
     rows: tuple[int, ...] | None = None
@@ -176,6 +179,7 @@ class Plan:
     fading: float | None = None
     probe: int | None = None
     items: bool | None = None
+    confusion: bool | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.rows, int) or not all(isinstance(row, _WHOLE) for row in self.rows or ()):
@@ -293,6 +297,15 @@ class Run:
         from recollect.runs.assemble import matrix_of
 
         return matrix_of(self)
+
+    def confusion(self, after: int | None = None) -> NDArray[np.signedinteger[Any]]:
+        """How often each class (rows) was answered as each (columns), after a task (from 0) or at the end.
+
+        The test samples are those of the tasks seen so far; `recollect.runs.confusion.class_names` names the classes.
+        """
+        from recollect.runs.confusion import confusion
+
+        return confusion(self, after)
 
     @cached_property
     def timeline(self) -> Timeline:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import MissingExtra, NotComputable, RecollectError, UsageError
+from recollect.report.figures.classes import confusion
 from recollect.report.figures.comparison import differences
 from recollect.report.figures.curves import axis_label, curve
 from recollect.report.figures.difficulty import LABELS, difficulty
@@ -29,6 +30,7 @@ FIGURES = {
     "af-raf": "average forgetting beside its rescaled form, over tasks",
     "matrix": "the score matrix of each learner",
     "split": "forgetting split in within the task, confused with older and with newer tasks",
+    "confusion": "which class is answered for which at the end, of each learner",
     "difficulty": "what a random classifier scores and forgets, and the factors that correct for it",
     "compare": "paired differences with their intervals",
 }
@@ -54,6 +56,8 @@ def make_figure(
             return _curves(stream, ("forgetting.chaudhry2018", "raf.michel2023"), inches)
         if name == "matrix":
             return _matrices(stream, inches)
+        if name == "confusion":
+            return _confusion(stream, inches)
         if name == "split":
             return _split(stream, inches)
         if name == "difficulty":
@@ -114,9 +118,7 @@ def _matrices(stream: StreamResult, inches: float) -> Figure:
         matrix(ax, stream, learner, written=written)
         _title(ax, learner, inches / across)
     _outer_labels(axes, len(stream.learners), across)
-    bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.6 if len(axes) <= across else 0.4, aspect=25, pad=0.02)
-    bar.set_label(text(stream.words.score))
-    bar.outline.set_linewidth(0.4)
+    _bar(figure, axes, across, text(stream.words.score))
     return figure
 
 
@@ -144,6 +146,30 @@ def _split(stream: StreamResult, inches: float) -> Figure:
     _outer_labels(axes, len(split), across)
     _legend(figure, axes[0])
     return figure
+
+
+def _confusion(stream: StreamResult, inches: float) -> Figure:
+    counted = [learner for learner in stream.learners if learner.classes is not None]
+    if not counted:
+        raise NotComputable(
+            f"which class was answered for which was not counted on {stream.key}: `confusion: true` in the plan of an"
+            " experiment records it, and the seeds must have the same classes."
+        )
+    across = min(len(counted), 3 if inches > 4 else 2)
+    panel = inches / across
+    figure, axes = _axes(ceil(len(counted) / across), across, inches, (0.88 * panel + 0.25) / panel)
+    for ax, learner in zip(axes, counted, strict=False):
+        confusion(ax, learner)
+        _title(ax, learner, panel)
+    _outer_labels(axes, len(counted), across)
+    _bar(figure, axes, across, "share of the class")
+    return figure
+
+
+def _bar(figure: Figure, axes: Sequence[Axes], across: int, label: str) -> None:
+    bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.6 if len(axes) <= across else 0.4, aspect=25, pad=0.02)
+    bar.set_label(label)
+    bar.outline.set_linewidth(0.4)
 
 
 def _difficulty(stream: StreamResult, inches: float) -> Figure:

@@ -61,6 +61,32 @@ function splitOf(host) {
     }, one.label);
   }
   dropsOf(stream, host);
+  classesOf(stream, host);
+}
+
+const namesOf = names => names.length > 20 ? "" : `Classes: ${names.map((name, c) => `${c + 1} ${short(name, 30)}`).join(", ")}.`;
+
+// What each class is answered with at the end, and how much of it right over time, where that was counted.
+function classesOf(stream, host) {
+  const some = stream.learners.filter(one => one.classes), words = stream.words;
+  if (!some.length) return;
+  const grid = element("div", { class: "many" });
+  host.append(element("h3", {}, "Class by class"), element("p", { class: "aside" }, `Of the test samples of the ${words.tasks} seen. "Answered with": rows are the true classes, columns what they are answered with at the end. "Right over time": how much of each class (columns) is answered right after each ${words.task} (rows). ${namesOf(some[0].classes.names)}`), scaleBar("--heat", [0, 1], "share of the class"), grid);
+  for (const one of some) {
+    const names = one.classes.names, C = names.length, name = c => `${c + 1} (${short(names[c], 40)})`;
+    for (const [what, values, row, cell] of [
+      ["answered with", band(one.classes.answered), i => `class ${name(i)}`, j => `answered with ${name(j)}`],
+      ["right over time", band(one.classes.over_time), i => `after ${words.task} ${i + 1}`, j => `class ${name(j)} right`],
+    ]) {
+      const S = values.shape[0], canvas = element("canvas", { role: "img", tabindex: "0", "aria-label": `${one.label}, classes ${what}: ${S} rows, ${C} classes. Arrow keys move from cell to cell.` });
+      const block = { values, S, T: C, tick: i => i + 1, ticks: most => wholeTicks(S, most).map(k => k - 1), row };
+      const figure = element("figure", {}, element("figcaption", {}, swatch(one.label), " ", element("b", {}, one.label), `, ${what}`), element("div", {}, canvas),
+        numbersTable(`${one.label}, classes ${what}`, "row", Array.from({ length: S }, (_, i) => row(i)), () => names.map((label, j) => [`${j + 1}: ${label}`, i => at(values, i * C + j)])));
+      exploreHeat(canvas, (_, i, j) => [[null, `${row(i)}: ${cell(j)}`, true], [one.label, Number.isFinite(values.value[i * C + j]) ? at(values, i * C + j) : "not seen yet"]]);
+      grid.append(figure);
+      drawn(figure, () => heat(canvas, { blocks: [block], domain: [0, 1], scale: "--heat" }), one.label);
+    }
+  }
 }
 
 // Where forgetting cannot be split: each task's whole drop, a small panel a learner.
