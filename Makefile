@@ -35,6 +35,7 @@ check: $(READY)  ## style, types, layers, examples in docstrings, README and gui
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest --doctest-modules src $(NOT_HERE) --doctest-glob='*.md' README.md docs/*.md docs/learners/*.md
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python docs/gallery.py --check
 	$(BIN)/python results/make_tables.py --check
 
 unit: $(READY)  ## the test suite

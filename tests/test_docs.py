@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -62,3 +63,40 @@ def test_every_page_is_linked_from_another() -> None:
     linked = {name for page in PAGES for name in re.findall(r"([\w-]+)\.md", page.read_text(encoding="utf-8"))}
     top = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
     assert top <= linked, f"no page leads to {sorted(top - linked)}"
+
+
+def _sessions(page: Path) -> list[tuple[str, list[str]]]:
+    """The console lines of a page with what they print."""
+    text = "\n".join(re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    return [(first, rest) for first, *rest in (part.splitlines() for part in re.split(r"^\$ ", text, flags=re.M)[1:])]
+
+
+@pytest.mark.parametrize("name", ["which-number", "gate"])
+def test_what_a_page_shows_is_what_the_commands_print(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from recollect.cli import build
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for command, shown in _sessions(ROOT / "docs" / f"{name}.md"):
+        program, *words = shlex.split(command)
+        if program == "cat":
+            Path(words[0]).write_text("\n".join(shown).strip() + "\n")
+            continue
+        printed = CliRunner().invoke(build(), words, prog_name="recollect").output.splitlines()
+        assert [line.rstrip() for line in shown if line.strip()], command
+        assert set(shown) - {""} <= {line.rstrip() for line in printed}, command
+
+
+def test_the_gallery_is_up_to_date() -> None:
+    done = subprocess.run([sys.executable, ROOT / "docs" / "gallery.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_page_has_its_place_in_the_site() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text().partition("nav:")[2]
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    assert pages == set(re.findall(r" ([\w-]+\.md)", nav))

@@ -43,6 +43,12 @@ def test_identify(recollect: Command, r1: Path, value: str, ids: set[str]) -> No
     assert {match["id"] for match in json.loads(result.out)} == ids
 
 
+def test_identify_looks_in_a_family_without_a_reference(recollect: Command, r1: Path) -> None:
+    done = recollect("identify", r1, "--value", "15.0", "-f", "forgetting", "--json")
+    assert [found["id"] for found in json.loads(done.out)] == ["forgetting.first"]
+    assert recollect("identify", r1, "--value", "15.0", "-f", "forgetting", "--reference", "prior").code == 2
+
+
 def test_identify_says_none_plainly(recollect: Command, r1: Path) -> None:
     result = recollect("identify", r1, "--value", "0.4242")
     assert result.code == 1

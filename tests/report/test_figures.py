@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from tests.report.fits import faults
 from tests.report.samples import make_groups, make_run
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+# What the runs here have; the counts of classes are tested with the protocol's own.
+DRAWN = tuple(name for name in FIGURES if name != "confusion")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +64,7 @@ def test_the_bars_of_the_split_add_up(stream: StreamResult) -> None:
     np.testing.assert_allclose(heights.sum(0)[1:], expected[1:], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
 def test_every_figure_in_every_format(stream: StreamResult, tmp_path: Path, name: str, kind: str) -> None:
     path = tmp_path / f"{name}.{kind}"
@@ -92,7 +96,7 @@ def test_widths_and_same_bytes(stream: StreamResult, tmp_path: Path) -> None:
 def test_names_are_no_mathematics(tmp_path: Path) -> None:
     runs = [make_run(name, s, 3) for name in ("$\\frac{$", "a_b^c & <x>") for s in range(2)]
     made = gather(group(runs)).streams[0]
-    for name in FIGURES:
+    for name in DRAWN:
         save_figure(make_figure(name, made), tmp_path / f"{name}.png")
 
 
@@ -119,15 +123,21 @@ def crowded() -> dict[str, StreamResult]:
     names = ["GDumb, balanced, of all our own", *(f"learner {place}" for place in range(11))]
     many = [make_run(name, s, 5, keep=0.5 + 0.04 * i) for i, name in enumerate(names) for s in range(2)]
     long = [make_run(name, s, 40) for name in ("er", "finetune") for s in range(2)]
-    return {"learners": gather(group(many)).streams[0], "tasks": gather(group(long)).streams[0]}
+    made = {"learners": gather(group(many)).streams[0], "tasks": gather(group(long)).streams[0]}
+    return made | {f"{n} learners": gather(group(many[: 2 * n])).streams[0] for n in (3, 4)}
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("many", ["learners", "tasks"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_or_overlaps(crowded: dict[str, StreamResult], name: str, many: str, width: str) -> None:
     style = "sans" if width == "one" else "serif"
     assert faults(make_figure(name, crowded[many], width=width, style=style)) == []
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_square_panels_have_room_for_their_titles(crowded: dict[str, StreamResult], n: int) -> None:
+    assert faults(make_figure("matrix", crowded[f"{n} learners"])) == []
 
 
 def test_what_does_not_fit_is_found() -> None:
@@ -164,3 +174,16 @@ def test_the_last_task_has_its_tick(crowded: dict[str, StreamResult]) -> None:
     for draw in (lambda ax: curve(ax, stream, "acc.average"), lambda ax: difficulty(ax, stream)):
         assert {1, 40} <= set(draw(axis()).get_xticks())
     assert {1, 40} <= set(matrix(axis(), stream, stream.learners[0]).get_yticks())  # type: ignore[arg-type]
+
+
+def test_classes_are_drawn_where_they_were_counted(stream: StreamResult) -> None:
+    from recollect.report.results import Classes
+    from recollect.stats import estimate
+
+    shares = np.full((2, 3, 3), 1 / 3)
+    for names in (("cat", "dog", "horse"), ("a $ class", "another class of these", "x")):
+        classes = Classes(names, estimate(shares), estimate(shares))
+        counted = replace(stream, learners=tuple(replace(one, classes=classes) for one in stream.learners))
+        assert faults(make_figure("confusion", counted, width="one")) == []
+    with pytest.raises(NotComputable, match="confusion: true"):
+        make_figure("confusion", stream)

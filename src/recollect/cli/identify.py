@@ -36,9 +36,12 @@ def identify(
     Example: recollect identify results.csv --value 15.0
     """
     groups = inputs.groups(paths)
+    # The default reference is no wish: a family without one is looked through as it is.
+    takes = {name for metric in registry.resolve(family) for name in metric.card.parameters}
+    given = {"reference": options.read_reference(reference)} if reference != "uniform" or "reference" in takes else {}
     rows, data = [], []
     for group in groups:
-        for match in find(group.matrix, value, digits, family, reference=options.read_reference(reference)):
+        for match in find(group.matrix, value, digits, family, **given):
             how = " and ".join(
                 said for said, on in (("in percent", match.percent), ("with the sign turned", match.sign_turned)) if on
             )

@@ -59,7 +59,7 @@ def matrix(ax: Axes, stream: StreamResult, learner: LearnerResult, *, written: b
     ax.set_title(text(learner.label))
     ax.set_xlabel(f"evaluated {stream.words.task}")
     ax.set_ylabel(f"after {stream.words.moment}")
-    most = 5 if columns > 20 else 9
+    most = 5 if columns > 20 else 10
     ax.set_xticks(task_ticks(columns, most))
     if stream.rows:
         whole_ticks(ax.yaxis, most)

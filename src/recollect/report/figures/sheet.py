@@ -127,8 +127,12 @@ def _tall(stream: StreamResult, panel: float) -> float:
     rows = max(len(stream.rows) or sum(end is not None for end in one.ends) for one in stream.learners)
     if rows * 2 <= stream.T:
         return 0.75
-    # What axis, colour bar and title take is the same in small panels and in large ones.
-    return (0.88 * panel + 0.25) / panel
+    return _square(panel)
+
+
+def _square(panel: float) -> float:
+    """The height over the width of a panel that is square within; title and axes take the same of all."""
+    return (0.85 * panel + 0.5) / panel
 
 
 def _split(stream: StreamResult, inches: float) -> Figure:
@@ -157,7 +161,7 @@ def _confusion(stream: StreamResult, inches: float) -> Figure:
         )
     across = min(len(counted), 3 if inches > 4 else 2)
     panel = inches / across
-    figure, axes = _axes(ceil(len(counted) / across), across, inches, (0.88 * panel + 0.25) / panel)
+    figure, axes = _axes(ceil(len(counted) / across), across, inches, _square(panel))
     for ax, learner in zip(axes, counted, strict=False):
         confusion(ax, learner)
         _title(ax, learner, panel)

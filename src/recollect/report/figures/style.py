@@ -88,17 +88,17 @@ def fitted(name: str, letters: int, lines: int = 2) -> str:
     return text("\n".join(parts))
 
 
-def task_ticks(n: int, most: int = 9) -> list[int]:
+def task_ticks(n: int, most: int = 10) -> list[int]:
     """The ticks of n tasks, at most so many: whole numbers at round steps, and always the last.
 
-    >>> task_ticks(5), task_ticks(20), task_ticks(100, most=6), task_ticks(33, most=6)
-    ([1, 2, 3, 4, 5], [1, 5, 10, 15, 20], [1, 20, 40, 60, 80, 100], [1, 10, 20, 33])
+    >>> task_ticks(12), task_ticks(20), task_ticks(100, most=6), task_ticks(33, most=6)
+    ([2, 4, 6, 8, 10, 12], [1, 5, 10, 15, 20], [1, 20, 40, 60, 80, 100], [1, 10, 20, 33])
     """
     if n <= most:
         return list(range(1, n + 1))
     step = next(step for step in _STEPS if n // step + 1 <= most)
     inner = [k for k in range(step, n, step) if n - k >= 0.6 * step]
-    return [1, *inner, n] if step > 2 else [*range(1, n - 1, step), n]
+    return [1, *inner, n] if step > 2 else list(range(2 - n % 2, n + 1, 2))
 
 
 _STEPS = tuple(digit * 10**power for power in range(9) for digit in (1, 2, 5))
