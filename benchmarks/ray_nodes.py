@@ -111,10 +111,14 @@ def ray_node(name: str, address: str, temporary: Path, head: str | None = None) 
     common = ["--num-cpus", "1", "--object-store-memory", str(80 * 2**20), "--disable-usage-stats"]
     command = [str(Path(sys.executable).parent / "ray"), "start", *where, "--node-ip-address", address, *common]
     command += ["--include-dashboard=false", "--temp-dir", str(temporary)] if head is None else []
-    started = inside(name, *command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, error = started.communicate(timeout=120)
-    if started.returncode:
-        raise SystemExit(f"ray did not start in {name}: {error[-2000:]}")
+    for _ in range(3):  # on a busy machine Ray sometimes gives up waiting for itself
+        started = inside(name, *command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        _, error = started.communicate(timeout=300)
+        if not started.returncode:
+            return
+        if head is not None:
+            kill_all(name)
+    raise SystemExit(f"ray did not start in {name}: {error[-2000:]}")
 
 
 def rows_in(out: Path) -> dict[str, bytes]:

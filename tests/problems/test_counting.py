@@ -241,6 +241,28 @@ def test_marking_by_blocks_equals_marking_by_classes(seed: int, sizes: list[int]
             assert getattr(fast, name).tolist() == getattr(slow, name).tolist()
 
 
+@pytest.mark.parametrize(("widths", "given_task"), [((1,), False), ((2,), False), ((1, 3), False), ((2, 1), True)])
+def test_many_blocks_are_marked_the_same(widths: tuple[int, ...], given_task: bool) -> None:
+    rng = np.random.default_rng(len(widths))
+    ends = np.cumsum(np.resize(widths, 601)).tolist()
+    starts = [0, *ends[:-1]]
+    question = Question.of(
+        [tuple(range(a, b)) for a, b in zip(starts, ends, strict=True)], ends[-1], is_given=given_task
+    )
+    assert question.blocks is not None
+    scores = rng.random((40, ends[-1]), np.float32)
+    y = rng.integers(0, ends[-1], 40)
+    scores[np.arange(20), y[:20]] += 1  # half of them right, or beaten late
+    scores[np.arange(20), np.arange(20) + ends[-1] - 20] += 0.9995
+    for newest in (-1, 0, 254, 255, 256, 600):
+        allowed = np.maximum(np.arange(question.T), newest)
+        fast = marking._mark_by_blocks(scores, y, question.first[y], question, question.blocks, allowed)
+        slow = marking._mark_by_classes(scores, y, question.first[y], question, allowed)
+        assert fast is not None
+        for name in ("beaten", "outcome", "right_masked"):
+            assert getattr(fast, name).tolist() == getattr(slow, name).tolist()
+
+
 def test_blocks_are_for_streams_whose_tasks_are_blocks() -> None:
     plain = Question.of([(0, 1), (2, 3, 4)], 5).blocks
     assert plain is not None
