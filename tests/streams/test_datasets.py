@@ -1,12 +1,15 @@
 """Data sets by name: found, counted, refused where they are not what was published."""
 
 import inspect
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from recollect.errors import NotComputable, UsageError
-from recollect.streams import load_dataset, make_stream, stream_names
+from recollect.errors import MissingExtra, NotComputable, UsageError
+from recollect.streams import datasets, load_dataset, make_stream, stream_names
 from recollect.streams.catalogue import CATALOGUE
 from recollect.streams.datasets import STREAMS
 from tests.streams.files import write_cifar100, write_mnist, write_tiny
@@ -223,3 +226,18 @@ def test_the_signature_names_every_option():
     options = inspect.signature(make_stream).parameters
     assert {"data", "size", "partial", "tasks", "batch", "passes", "blurry", "class_order_seed"} <= set(options)
     assert "options" not in options
+
+
+def test_digits_are_those_of_scikit_learn_without_its_import(monkeypatch):
+    sklearn = pytest.importorskip("sklearn.datasets")
+    x, y = sklearn.load_digits(return_X_y=True)
+    table = datasets._digits_table()
+    assert np.array_equal(table[:, :-1], x)
+    assert np.array_equal(table[:, -1], y)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: SimpleNamespace(submodule_search_locations=["nowhere"]))
+    assert np.array_equal(datasets._digits_table(), table)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match="scikit-learn"):
+        datasets._digits_table()
+    code = "import sys; from recollect.streams import make_stream; make_stream('digits', tasks=5);"
+    subprocess.run([sys.executable, "-c", code + "assert not {'sklearn', 'pandas'} & {*sys.modules}"], check=True)
