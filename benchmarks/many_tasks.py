@@ -64,6 +64,7 @@ def main() -> None:
     parser.add_argument("before", type=Path, nargs="?", help="another tree")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
     chosen = parser.parse_args()
     if chosen.one:
         print(json.dumps(run(int(chosen.one[0]), Path(chosen.one[1]))))
@@ -73,26 +74,26 @@ def main() -> None:
     train: dict[int, float] = {}
     equal = True
     for _ in range(chosen.rounds):
-        for tasks in TASKS:
+        for tasks in chosen.tasks:
             found = [measured(tree, tasks) for tree in trees]
             equal &= found[0]["rows"] == found[1]["rows"]
             for k, one in enumerate(found):
                 best[k, tasks] = min(best.get((k, tasks), math.inf), float(one["evaluate"]))
             train[tasks] = min(train.get(tasks, math.inf), float(found[1]["train"]))
             print(tasks, found, flush=True)
-    write(best, train, equal, chosen.before.name)
+    write(best, train, equal, f"../{chosen.before.name} --tasks {' '.join(map(str, chosen.tasks))}")
 
 
-def write(best: dict[tuple[int, int], float], train: dict[int, float], equal: bool, name: str) -> None:
+def write(best: dict[tuple[int, int], float], train: dict[int, float], equal: bool, words: str) -> None:
     from recollect.runs.environment import versions
 
     used = ", ".join(f"{k} {v}" for k, v in versions(("recollect", "numpy", "torch")).items())
-    first, last = TASKS[0], TASKS[-1]
+    first, last = min(train), max(train)
     growth = [math.log(best[k, last] / best[k, first]) / math.log(last / first) for k in (0, 1)]
     lines = [
         "# Evaluation as the number of tasks grows",
         "",
-        f"`python benchmarks/many_tasks.py ../{name}`; {used}; one thread, load {os.getloadavg()[1]:.0f} at the end.",
+        f"`python benchmarks/many_tasks.py {words}`; {used}; one thread, load {os.getloadavg()[1]:.0f} at the end.",
         "",
         f"{CLASSES:,} classes and {CLASSES:,} test samples cut into T tasks, an MLP, a row after every task. Processor",
         f"seconds of the run, the best of the rounds. Rows of both trees are {'equal' if equal else 'NOT EQUAL'}"
@@ -101,7 +102,7 @@ def write(best: dict[tuple[int, int], float], train: dict[int, float], equal: bo
         "| T | evaluation, before | evaluation, now | per row, now (ms) | training, now |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for tasks in TASKS:
+    for tasks in sorted(train):
         before, now = best[0, tasks], best[1, tasks]
         lines.append(f"| {tasks} | {before:.1f} | {now:.1f} | {now / (tasks + 1) * 1000:.1f} | {train[tasks]:.1f} |")
     lines += ["", f"Growth with T: T^{growth[0]:.2f} before, T^{growth[1]:.2f} now."]
