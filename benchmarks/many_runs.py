@@ -121,11 +121,12 @@ def main() -> None:
             sources = {"before": code_of(chosen.before, place / "before"), **sources}
         counts = [500, 1000] if chosen.quick else chosen.counts
         lines = measure(counts, sources, chosen.turns, place, chosen.records)
+    against = f"*before* is the code of {chosen.before}; " if chosen.before else ""
     head = f"""# Commands over many runs
 
 Made by `python benchmarks/many_runs.py`, Python {platform.python_version()}, numpy {np.__version__}.
 {LEARNERS} learners, T = 5 with counts. Processor seconds of the whole command, median of {chosen.turns} turns, on a
-machine that others used at the same time. *before* is the code of {chosen.before}; *now* reads every record
+machine that others used at the same time. {against}*now* reads every record
 (`--no-index`); *index* answers from the index beside the runs, which the first `score` makes (if it is not there).
 *growth* is the exponent from the number of runs above: 1 is in proportion.
 
