@@ -65,7 +65,8 @@ def main() -> None:
         "# Images on disk, and whether a training step waits for them",
         f"`python benchmarks/prefetch.py`. {asked.images:,} JPEGs of {SIDE} x {SIDE} ({one / 1e3:.1f} kB each), made of"
         f" CIFAR-100's; reduced ResNet-18, batch 10, {asked.steps} steps, one thread, CPU; medians of wall time. Other"
-        " work ran on both cores meanwhile; the ways were measured one after the other in one process.",
+        " work ran on both cores meanwhile, many times what they can do: only large differences mean anything. The ways"
+        " were measured one after the other in one process.",
         f"{head}\n|---|---|---|---|---|\n" + "\n".join(rows),
         f"Learned elsewhere: a step of {1e3 * ELSEWHERE:.0f} ms that takes no processor time here, as on a GPU; none"
         " was at hand, it is a pause. Images per second: a pass without a learner. The batches of all ways are the same"
