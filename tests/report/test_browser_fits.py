@@ -9,7 +9,7 @@ import pytest
 
 from recollect.report.gather import gather
 from recollect.report.page import build_page
-from recollect.runs import Group, group
+from recollect.runs import Group, Row, Run, Task, group
 from tests.report.dom import FAULTS, faults
 from tests.report.samples import make_detectors, make_groups, make_run
 from tests.report.test_browser import CHROMIUM, browser, open_page  # noqa: F401 - fixtures
@@ -40,6 +40,27 @@ def long_names() -> tuple[Group, ...]:
     return group(runs)
 
 
+def rewards() -> tuple[Group, ...]:
+    """Raw scores far below zero, as returns of a robot may be."""
+    return group(
+        [
+            Run(
+                learner=name,
+                stream="reward",
+                seed=seed,
+                tasks=tuple(Task(f"t{j}") for j in range(4)),
+                rows=tuple(
+                    Row(i, scores={"reward": tuple(-10.5 * (i - j) - 9 + seed for j in range(4))}) for i in range(4)
+                ),
+                metric="reward",
+                unit="raw",
+            )
+            for name in ("er", "mir")
+            for seed in range(3)
+        ]
+    )
+
+
 def one_of_each() -> tuple[Group, ...]:
     return group([make_run("er", 0, 1)])
 
@@ -50,6 +71,7 @@ CASES: dict[str, Callable[[], tuple[Group, ...]]] = {
     "hundred tasks": long_stream,
     "long names": long_names,
     "one run, one task": one_of_each,
+    "negative scores": rewards,
     "detectors": lambda: make_detectors(seeds=2, rows=("visits", "batches")),
 }
 

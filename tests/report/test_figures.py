@@ -106,6 +106,9 @@ def test_what_cannot_be_drawn_is_said(stream: StreamResult, tmp_path: Path) -> N
         make_figure("split", bare)
     with pytest.raises(NotComputable, match=r"not compared by acc\.average"):
         make_figure("compare", bare)
+    unscored = replace(make_run("a", 0), rows=(), status="running")
+    with pytest.raises(NotComputable, match="no learner on split toy has a score"):
+        make_figure("matrix", gather(group([unscored])).streams[0])
     with pytest.raises(UsageError, match="unknown figure"):
         make_figure("pie", stream)
     with pytest.raises(UsageError, match="pdf, svg, png, pgf"):

@@ -10,6 +10,8 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recollect.errors import MissingExtra, NotComputable, RecollectError, UsageError
 from recollect.report.figures.classes import confusion
 from recollect.report.figures.comparison import differences
@@ -110,14 +112,17 @@ def _curves(stream: StreamResult, ids: Sequence[str], inches: float) -> Figure:
 
 
 def _matrices(stream: StreamResult, inches: float) -> Figure:
-    across = min(len(stream.learners), 4 if inches > 4 else 2)
-    figure, axes = _axes(ceil(len(stream.learners) / across), across, inches, _tall(stream, inches / across))
+    scored = [one for one in stream.learners if np.isfinite(one.matrix.value).any()]
+    if not scored:
+        raise NotComputable(f"no learner on {stream.key} has a score: there is no matrix to draw.")
+    across = min(len(scored), 4 if inches > 4 else 2)
+    figure, axes = _axes(ceil(len(scored) / across), across, inches, _tall(stream, inches / across))
     # Two digits of 5 points need a fifth of an inch.
     written = inches / across / stream.T >= 0.2 and len(stream.rows) <= 2 * stream.T
-    for ax, learner in zip(axes, stream.learners, strict=False):
+    for ax, learner in zip(axes, scored, strict=False):
         matrix(ax, stream, learner, written=written)
         _title(ax, learner, inches / across)
-    _outer_labels(axes, len(stream.learners), across)
+    _outer_labels(axes, len(scored), across)
     _bar(figure, axes, across, text(stream.words.score))
     return figure
 

@@ -24,9 +24,9 @@ function closeLimits(bands) {
 
 function limits(bands) {
   const [low, high] = extent(bands, 0, 0);
-  const pad = (high - low || 1) * .04, most = Math.max(...bands.flatMap(made => [...made.value].filter(Number.isFinite)));
+  const pad = (high - low || 1) * .04, values = bands.flatMap(made => [...made.value].filter(Number.isFinite)), most = Math.max(...values), least = Math.min(...values);
   // An interval of few seeds may reach beyond what a score can be; no band is drawn there.
-  return [low < 0 ? Math.max(low - pad, -1.05) : 0, most <= 1 ? Math.min(1, high + pad) : high + pad];
+  return [low < 0 ? least >= -1 && most <= 1 ? Math.max(low - pad, -1.05) : low - pad : 0, most <= 1 ? Math.min(1, high + pad) : high + pad];
 }
 
 // Between two rows that were evaluated a curve is the line between them.

@@ -62,7 +62,7 @@ function exploreRows(made, n, lines) {
   });
 }
 
-const nice = v => { const p = 10 ** Math.floor(Math.log10(v || 1)); return Math.ceil(v / p * 5) / 5 * p; };
+const nice = v => { if (!(v > 0)) return 0; const p = 10 ** Math.floor(Math.log10(v || 1)); return Math.ceil(v / p * 5) / 5 * p; };
 
 function whisker(root, low, high, y, paint, cap = 3) {
   const line = svg("path", { d: `M${low},${y - cap}v${2 * cap}M${low},${y}H${high}M${high},${y - cap}v${2 * cap}` });
