@@ -191,6 +191,7 @@ def test_edge_features_stay_with_their_edges():
 def test_a_stream_of_classes_keeps_the_fingerprint_of_its_first_records():
     words = many_words(stream())
     assert words == "split 0.2 0.2 seed 0"
+    assert stream().batch == len(stream().data.x_train), "a record says the batch, too"
     assert many_words(stream(GraphSpec(split="random"))) == words, "asked for or by default, it is the same draw"
     assert many_words(stream(GraphSpec(split="random", split_seed=1))) == "split 0.2 0.2 seed 1"
     table = with_labels(properties())

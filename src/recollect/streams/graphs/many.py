@@ -102,6 +102,8 @@ def graph_stream(graph: Graph, spec: Spec, asked: GraphSpec, *, whole_batches: b
         spec = replace(spec, batch=len(graph.labels) * max(1, graph.labels.size // len(graph.labels)))
     build = {"classes": _class_stream, "values": value_stream, "properties": property_stream}[ask]
     stream, task_of, tested = build(graph, spec, asked)
+    if whole_batches and ask == "classes":
+        stream = replace(stream, batch=len(stream.data.x_train))
     hidden = np.zeros(len(graph.labels), bool)
     hidden[tested] = asked.test_nodes == "hidden"
     split = asked.split_name(graph.split)
