@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,12 @@ import pytest
 
 import recollect as rc
 from recollect.errors import UsageError
-from recollect.runs import Plan, Row, Run, Task
+from recollect.learners import Setting, wrap
+from recollect.protocol import run_protocol
+from recollect.runs import Plan, Row, Run, Task, load
+from recollect.runs.reduced import without
 from recollect.runs.timeline import ends_among, learned_after, row_place
+from recollect.streams import stream_from_concepts
 
 TASKS = tuple(Task(name) for name in "abc")
 
@@ -202,3 +207,61 @@ def test_a_first_task_that_ends_with_the_first_row_has_a_row_of_its_own() -> Non
 
 def test_rows_beyond_the_plan_are_own_rows() -> None:
     assert visits((0, 1), (False,) * 3, (0, 0, 1), {0: 0, 1: 2}).timeline.own == (True, True)
+
+
+class Counts:
+    """Learns nothing, and is scored by how much it has seen."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def learn(self, batch: Any) -> None:
+        self.seen += len(batch.x)
+
+    def score(self, x: Any) -> Any:
+        return np.zeros(len(x))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "rows", "learned_at", "own"),
+    [
+        # Visits a, b, a, c of 8, 4, 8 and 4 rows, the ends at 8, 12, 20, 24; every visit a row.
+        ((16, 4, 4), {"visits": list("abac")}, None, (0, 1, 3), (True, True, True)),
+        # Rows after the second visit and the last: b and c have their own, a was learned before.
+        ((16, 4, 4), {"visits": list("abac")}, (1, 3), (0, 0, 1), (False, True, True)),
+        # Batches of 3, cut at visits: they end at 3, 6, 8 (a), 11, 12 (b), 15, 18, 20, 23, 24 (c). Rows after 6 and 15.
+        ((16, 4, 4), {"visits": list("abac"), "batch": 3, "cut": "visits"}, (1, 5, 9), (1, 1, 2), (False, False, True)),
+        # Rows after 8 and 12: the next batches are not evaluated, and these two rows are the tasks' own.
+        ((16, 4, 4), {"visits": list("abac"), "batch": 3, "cut": "visits"}, (2, 4), (0, 1, -1), (True, True, False)),
+        # A row at 11 is one short batch after the visit to a was over: not its own, for all that it is nearly.
+        ((16, 4, 4), {"visits": list("abac"), "batch": 3, "cut": "visits"}, (3, 9), (0, 1, 1), (False, False, True)),
+        # Of b, 2 rows, which end at 10: a row there is within a batch of a's end at 8, and is b's own and not a's.
+        ((16, 2, 4), {"visits": list("abac"), "batch": 3, "cut": "visits"}, (3, 8), (0, 0, 1), (False, True, True)),
+        # Batches of 3, cut anywhere: a's visit ends in the batch to 9, b's with that to 12, c's with that to 24.
+        ((16, 4, 4), {"visits": list("abac"), "batch": 3, "cut": "anywhere"}, (2, 7), (0, 1, 1), (True, False, True)),
+    ],
+)
+def test_where_tasks_are_learned_that_come_again(
+    sizes: tuple[int, ...], options: Any, rows: Any, learned_at: Any, own: Any, tmp_path: Path
+) -> None:
+    """Worked by hand; and the same in the record when it is read again, and without one of the concepts."""
+    parts = [
+        (name, np.full((n, 2), k), np.zeros((4, 2)), [0, 1] * 2)
+        for k, (name, n) in enumerate(zip("abc", sizes, strict=True))
+    ]
+    scenario = "concept-agnostic" if "batch" in options else "concept-incremental"
+    stream = stream_from_concepts(parts, scenario=scenario, **options)
+    learner = wrap(Counts(), Setting.of(stream))
+    asked = {"plan": Plan(rows=rows), "examiner": lambda learner, task: learner.wrapped.seen / 100 + task}
+    made = run_protocol(learner, stream, tmp_path / "r", name="counts", **asked)
+    for one in (made, load(tmp_path / "r")[0]):
+        assert (one.timeline.learned_at, one.timeline.own) == (learned_at, own)
+    for left in range(3):
+        kept = [task for task in range(3) if task != left]
+        if any(own[task] for task in kept):
+            reduced = without(made, ["abc"[left]]).timeline
+            assert reduced.own == tuple(own[task] for task in kept)
+            for new, old in enumerate(kept):
+                there, then = reduced.end_of(new), made.timeline.end_of(old)
+                assert (there is None) == (then is None)
+                assert there is None or then is None or there.step == then.step

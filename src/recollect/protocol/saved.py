@@ -39,7 +39,7 @@ from recollect.runs.identity import Identity
 from recollect.runs.run import Measure, Plan, Row, Run
 from recollect.runs.seeds import derive
 from recollect.runs.store import RunFolder
-from recollect.runs.timeline import learned_after
+from recollect.runs.timeline import RowFacts, learned_after
 
 if TYPE_CHECKING:
     from recollect.learners.base import Learner
@@ -225,7 +225,7 @@ def describe(
         tuning=dict(tuning or {}),
         seeds=derive(seed),
         plan=plan,
-        learned_at=_learned_at(stream, plan),
+        **_rows_of(stream, plan),
         visits=stream.starts if stream.visits else (),
         metric=exam.target.name,
         unit=exam.target.unit,
@@ -242,11 +242,14 @@ def describe(
     )
 
 
-def _learned_at(stream: Stream, plan: Plan) -> dict[int, int] | None:
-    """The row after which each task has been learned, where rows are not simply the ends of the tasks."""
+def _rows_of(stream: Stream, plan: Plan) -> dict[str, Any]:
+    """Where rows are not simply the ends of the tasks: the row after which each has been learned, and whose is own."""
     if stream.learned_at == tuple(range(stream.n_sections)):
-        return None
-    return learned_after(stream.learned_at, planned(plan, stream))
+        return {}
+    rows = planned(plan, stream)
+    own = tuple(task for task, section in enumerate(stream.learned_at) if section in rows)
+    facts = {} if plan.rows is None else {"row_facts": RowFacts(own)}
+    return {"learned_at": learned_after(stream.learned_at, rows), **facts}
 
 
 def _resume(

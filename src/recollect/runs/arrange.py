@@ -73,6 +73,7 @@ def arrange(
         tasks=tuple(replace(run.tasks[j], held_out=tasks[j] in held) for j in order),
         rows=tuple(_permuted(row, order) for row in laid[0]),
         learned_at=laid[1],
+        row_facts=None,
         plan=replace(run.plan, rows=None, columns="all" if held else _columns(laid[0], order)),
         notes=(*run.notes, *told),
     )

@@ -18,7 +18,7 @@ from recollect.runs.identity import Identity
 from recollect.runs.older import from_schema_1, lift_line, with_targets
 from recollect.runs.run import ACCURACY, Measure, Online, Plan, Row, Run, Source, Start, Task
 from recollect.runs.seeds import Seeds
-from recollect.runs.timeline import Cut
+from recollect.runs.timeline import RowFacts
 
 SCHEMA = 2
 
@@ -62,7 +62,7 @@ def header_to_json(run: Run) -> dict[str, Any]:
         "targets": [asdict(target) for target in run.targets],
         "plan": _filled(asdict(run.plan)),
         "learned_at": None if run.learned_at is None else sorted(run.learned_at.items()),
-        "cut": None if run.cut is None else {name: list(which) for name, which in asdict(run.cut).items()},
+        "row_facts": None if run.row_facts is None else run.row_facts.to_json(),
         "visits": [list(visit) for visit in run.visits],
         "created": run.created,
         "finished": run.finished,
@@ -90,7 +90,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
     data = lift(data)
     try:
         stream = data["stream"]
-        learned_at, cut, source = data.get("learned_at"), data.get("cut"), data.get("source")
+        learned_at, facts, source = data.get("learned_at"), data.get("row_facts"), data.get("source")
         return Run(
             learner=_text(data["learner"]),
             stream=_text(stream["name"]),
@@ -111,7 +111,7 @@ def header_from_json(data: Any, rows: tuple[Row, ...] = (), path: Path | None = 
             targets=tuple(Measure(**target) for target in data.get("targets", ())),
             plan=_plan(data.get("plan")),
             learned_at=None if learned_at is None else {_whole(t): _whole(r) for t, r in learned_at},
-            cut=None if cut is None else Cut(*(tuple(map(_whole, cut[name])) for name in ("own", "inside"))),
+            row_facts=None if facts is None else RowFacts(*(tuple(map(_whole, facts[k])) for k in ("own", "inside"))),
             visits=tuple((_whole(step), _whole(task)) for step, task in data.get("visits", ())),
             data_hash=_text_or_none(stream.get("data_hash")),
             status=data.get("status", "finished"),

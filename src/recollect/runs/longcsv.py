@@ -31,7 +31,7 @@ def write_long(runs: Iterable[Run]) -> str:
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
     for number, run in enumerate(runs):
-        if run.cut is not None and run.cut.inside:
+        if run.row_facts is not None and run.row_facts.inside:
             raise UsageError(
                 f"The long table has no column for the rows inside tasks of {run.name}, which lost some of its tasks."
                 " Write the whole run, and leave them out when it is read."

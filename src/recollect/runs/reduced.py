@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.errors import UsageError
 from recollect.runs.run import Row, Run
-from recollect.runs.timeline import Cut
+from recollect.runs.timeline import RowFacts
 
 NOTE = "seen where a concept had been learned: the seeds learned their concepts after different rows"
 
@@ -46,7 +46,7 @@ def without(run: Run, names: Collection[str]) -> Run:
         tasks=tuple(run.tasks[place] for place in kept),
         rows=tuple(_row(row, kept, there) for row in (*([] if time.base is None else [time.base]), *timed)),
         learned_at={new: new_place[at] for new, old in enumerate(kept) if (at := time.learned_at[old]) >= 0},
-        cut=Cut(
+        row_facts=RowFacts(
             own=tuple(new for new, old in enumerate(kept) if time.own[old]),
             inside=tuple(new for new, old in enumerate(there_at) if time.inside[old]),
         ),
@@ -103,7 +103,7 @@ def at_task_ends(run: Run) -> Run:
         )
     joint = None if run.joint_run is None else at_task_ends(run.joint_run)
     return replace(
-        run, rows=_ends(run, range(run.T)), learned_at=None, cut=None, joint_run=joint, notes=(*run.notes, NOTE)
+        run, rows=_ends(run, range(run.T)), learned_at=None, row_facts=None, joint_run=joint, notes=(*run.notes, NOTE)
     )
 
 
@@ -118,7 +118,8 @@ def at_rows(run: Run, tasks: Collection[int]) -> Run:
            [0.5, 0.8]])
     """
     kept = tuple(sorted(tasks))
-    return replace(run, plan=replace(run.plan, rows=kept, every=None), rows=_ends(run, kept), learned_at=None, cut=None)
+    plan = replace(run.plan, rows=kept, every=None)
+    return replace(run, plan=plan, rows=_ends(run, kept), learned_at=None, row_facts=None)
 
 
 def _ends(run: Run, tasks: Iterable[int]) -> tuple[Row, ...]:

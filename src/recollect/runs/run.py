@@ -18,7 +18,7 @@ from recollect.runs import fingerprint as _fingerprint
 from recollect.runs.identity import Identity
 from recollect.runs.scenarios import SCENARIOS, UNSAID
 from recollect.runs.seeds import Seeds
-from recollect.runs.timeline import Cut, Timeline, timeline_of
+from recollect.runs.timeline import RowFacts, Timeline, timeline_of
 from recollect.values import shown
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Run:
     same of the further targets that the rows have scores of (see `with_metric`). `visits` says where the stream
     changes, if that is known: the samples presented before each visit, and its task. `learned_at` maps a task to the
     row after which it has been learned, for streams whose rows are not task ends; rows are then counted as they come,
-    without the untrained one; `cut` says more of them where tasks were left out. `joint_run` is the joint learner's run
+    without the untrained one; `row_facts` is what else is known of such rows. `joint_run` is the joint learner's run
     on the same stream (see `attach_joint`).
     `planned_seeds` are those of its experiment, to see which are missing. `tuning` is how the learner's options were
     chosen: on what, what was tried, what it cost. `identity` is what the seeds of one learner
@@ -249,7 +249,7 @@ class Run:
     targets: tuple[Measure, ...] = ()
     plan: Plan = Plan()
     learned_at: Mapping[int, int] | None = None
-    cut: Cut | None = None
+    row_facts: RowFacts | None = None
     visits: tuple[tuple[int, int], ...] = ()
     data_hash: str | None = None
     status: str = "imported"
@@ -423,7 +423,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "higher_is_better": ((bool, np.bool_), "True or False"),
     "plan": (Plan, "a Plan"),
     "learned_at": ((_NONE, dict, Mapping), "a mapping from tasks to rows, or None"),
-    "cut": ((_NONE, Cut), "a Cut or None"),
+    "row_facts": ((_NONE, RowFacts), "RowFacts or None"),
     "joint_run": ((_NONE, Run), "a Run or None"),
     "source": ((_NONE, Source), "a Source or None"),
     "identity": ((_NONE, Identity), "an Identity or None"),

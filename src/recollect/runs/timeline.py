@@ -5,6 +5,7 @@ This is the one place that knows; whoever needs to know asks `Run.timeline`.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """What the rows of a run that lost some of its tasks no longer tell: the tasks whose row came right after them,
-    and the places of the rows inside tasks.
+class RowFacts:
+    """What rows that are visits or batches, or lost some of their tasks, do not tell themselves: the tasks whose row
+    came right after them, and the places of the rows inside tasks.
     """
 
     own: tuple[int, ...] = ()
     inside: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, list[int]]:
+        """As a header has it."""
+        return {"own": list(self.own), "inside": list(self.inside)}
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,9 @@ def timeline_of(run: Run) -> Timeline:
         if not all(-1 <= row < len(timed) + absent for row in learned_at):
             raise UsageError(f"learned_at names rows from 0 to {len(timed) - 1}; got {learned_at}.")
         rows = (*timed, *[None] * absent)
-        if run.cut is not None:
-            own = tuple(task in run.cut.own for task in range(T))
-            inside = tuple(place in run.cut.inside for place in range(len(rows)))
+        if run.row_facts is not None:
+            own = tuple(task in run.row_facts.own for task in range(T))
+            inside = tuple(place in run.row_facts.inside for place in range(len(rows)))
             return Timeline(first, rows, tuple(learned_at), own, inside)
         own = tuple(_is_own(run, task, place, rows) for task, place in enumerate(learned_at))
         return Timeline(first, rows, tuple(learned_at), own, (False,) * len(rows))
@@ -142,14 +147,14 @@ def _ends_visit(run: Run, task: int, row: Row) -> bool:
     if first + 1 >= len(run.visits) or row.step is None or not isinstance(batch, int):
         return False
     end = run.visits[first + 1][0]
-    return end <= row.step < end + batch
+    return row.step in (end, math.ceil(end / batch) * batch)
 
 
 def _is_own(run: Run, task: int, place: int, rows: tuple[Row | None, ...]) -> bool:
     """Whether the row by which a task had been learned came right after it, where rows are visits or batches.
 
     A plan that leaves rows out may have left out that one, and then the next row stands for it. It is told by the row
-    itself, or by the visit or batch before it, which was evaluated too.
+    itself, or by the visit or batch before it, which was evaluated too. Records say it now (`RowFacts`).
     """
     if place < 0 or run.plan.rows is None or place >= len(run.plan.rows):
         return place >= 0
