@@ -3,10 +3,12 @@
 import errno
 import os
 
+import numpy as np
 import pytest
 
 from recollect.errors import RecollectError, UsageError
 from recollect.runs import Row, Run, Task, load, save
+from recollect.runs.saving import with_joint_rows
 
 
 def run(learner="er", seed=0, **fields):
@@ -60,3 +62,29 @@ def test_a_full_disk_leaves_no_half_folder(tmp_path, monkeypatch):
         save([run()], tmp_path)
     monkeypatch.undo()
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("percent", 100), ("fraction", 1)])
+def test_the_joint_learners_scores_are_written_into_the_rows_that_end_tasks(unit, scale, tmp_path):
+    """In the unit of the run; rows inside tasks have none, and a run that has them in its rows is left alone."""
+    tasks = (Task("a"), Task("b"))
+    rows = tuple(
+        Row(after, step=k, task_end=end, scores={"accuracy": (0.5 * scale, 0.4 * scale)})
+        for k, (after, end) in enumerate([(0, True), (0, False), (1, True)])
+    )
+    about = {"stream": "toy", "tasks": tasks, "unit": unit, "seed": 0}
+    joint_rows = (
+        Row(0, scores={"accuracy": (0.9 * scale, None)}),
+        Row(1, scores={"accuracy": (0.8 * scale, 0.7 * scale)}),
+    )
+    joint = Run(learner="joint", role="joint", rows=joint_rows, **about)
+    run = Run(learner="er", rows=rows, joint_run=joint, created="2020-01-01T00:00:00+00:00", **about)
+    alone = with_joint_rows(run)
+    assert alone.joint_run is None
+    assert [row.joint is None for row in alone.rows] == [False, True, False]
+    assert alone.rows[0].joint == (pytest.approx(0.9 * scale), None)
+    assert alone.rows[2].joint == pytest.approx((0.8 * scale, 0.7 * scale))
+    (folder,) = save([run], tmp_path)
+    (read,) = load(folder)
+    np.testing.assert_allclose(read.matrix.joint, run.matrix.joint)
+    assert read.created == "2020-01-01T00:00:00+00:00"

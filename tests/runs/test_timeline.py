@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,9 @@ def test_where_tasks_are_learned_that_come_again(
     made = run_protocol(learner, stream, tmp_path / "r", name="counts", **asked)
     for one in (made, load(tmp_path / "r")[0]):
         assert (one.timeline.learned_at, one.timeline.own) == (learned_at, own)
+    # A record that does not say it calls no row a task's own that is not.
+    guessed = replace(made, row_facts=None).timeline.own
+    assert not any(is_guessed and not is_own for is_guessed, is_own in zip(guessed, own, strict=True))
     for left in range(3):
         kept = [task for task in range(3) if task != left]
         if any(own[task] for task in kept):
