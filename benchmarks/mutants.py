@@ -45,6 +45,9 @@ LAYERS = {
     "runs/timeline.py": ("tests/runs/test_timeline.py", "tests/runs/test_reduced.py", "tests/runs/test_recorder.py"),
     "runs/assemble.py": ("tests/runs/test_assemble.py", "tests/runs/test_run.py", "tests/metrics/test_split_runs.py"),
     "runs/reduced.py": ("tests/runs/test_reduced.py",),
+    "runs/saving.py": ("tests/runs/test_saving.py",),
+    "runs/store.py": ("tests/runs/test_store.py",),
+    "runs/loading.py": ("tests/runs/test_loading.py",),
     "runs/groups.py": ("tests/runs/test_groups.py", "tests/runs/test_reduced.py"),
     "metrics/rows.py": ("tests/metrics/test_rows.py", "tests/metrics/test_planned.py", "tests/metrics/test_slow.py"),
     "metrics/scoring.py": (
@@ -52,7 +55,11 @@ LAYERS = {
         "tests/metrics/test_registry.py",
         "tests/metrics/test_rows.py",
     ),
-    "protocol/loop.py": ("tests/protocol",),
+    "protocol/loop.py": ("tests/protocol", "tests/problems/test_online.py"),
+    "report/comparison.py": ("tests/report/test_gather.py", "tests/report/test_common_rows.py"),
+    "report/gather.py": ("tests/report/test_gather.py",),
+    "report/sentences.py": ("tests/report/test_sentences.py",),
+    "report/results.py": ("tests/report/test_gather.py", "tests/report/test_sentences.py"),
     "report/summary.py": ("tests/cli/test_score.py", "tests/cli/test_wide.py", "tests/report/test_words.py"),
     "report/columns.py": ("tests/report/test_gather.py", "tests/report/test_page.py"),
 }

@@ -302,6 +302,11 @@ def better_direction(metric: Metric, higher_is_better: bool) -> str:
     return {"higher": "lower", "lower": "higher"}[metric.card.better] if turned else metric.card.better
 
 
+def directions(ids: Iterable[str], higher_is_better: bool) -> dict[str, str]:
+    """Which direction of each of these metrics is better, for scores of this direction."""
+    return {id: better_direction(get(id), higher_is_better) for id in ids}
+
+
 def resolve_all(names: Iterable[str]) -> list[Metric]:
     """The metrics of several names, each once, in their order."""
     return list({metric.card.id: metric for name in names for metric in resolve(name)}.values())

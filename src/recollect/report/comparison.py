@@ -251,20 +251,10 @@ def fewer_seeds(scores: Mapping[str, Scores]) -> Iterator[str]:
         yield f"{', '.join(less)}: not all of the {len(everyone)} seeds; each pair is compared on those that both have"
 
 
-def by_seed(group: Group, values: Any) -> dict[Any, float]:
-    """A group's values by what runs are paired by."""
-    return dict(zip(group.keys, map(float, values), strict=True))
-
-
 def known_by_seed(groups: Mapping[str, Group], values: Mapping[str, Any]) -> dict[str, Scores]:
     """The values of the learners that have any."""
-    made = {label: by_seed(groups[label], of) for label, of in values.items()}
+    made = {label: dict(zip(groups[label].keys, map(float, of), strict=True)) for label, of in values.items()}
     return {label: of for label, of in made.items() if not all(np.isnan(v) for v in of.values())}
-
-
-def direction(id: str, higher_is_better: bool) -> str:
-    """Which direction of a metric is better, for scores of this direction."""
-    return registry.better_direction(registry.get(id), higher_is_better)
 
 
 def _fingerprints(group: Group) -> dict[Any, str | None]:

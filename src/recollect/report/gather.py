@@ -18,7 +18,7 @@ from recollect.report.by_construction import is_masked
 from recollect.report.changes import changes_of, flows_between
 from recollect.report.columns import applicable, cost_columns, gaps, metric_columns, sort_out, without_score
 from recollect.report.common_rows import CommonRows, common_rows
-from recollect.report.comparison import compare_by_all, direction, known_by_seed, rank_learners
+from recollect.report.comparison import compare_by_all, known_by_seed, rank_learners
 from recollect.report.learners import CURVES, MeasuredLearner, measure
 from recollect.report.online import watched
 from recollect.report.over_items import NULL_OF, estimate_over_items, null_of, pairs_over_items
@@ -94,7 +94,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
         if not rows.groups
         else compare_by_all(
             {id: _by_label(measured, id, rows) for id in problem.focus.compared},
-            {id: direction(id, first.higher_is_better) for id in problem.focus.compared},
+            registry.directions(problem.focus.compared, first.higher_is_better),
             aside,
         )
     )
@@ -252,9 +252,9 @@ def _ranks(streams: Sequence[StreamResult], ids: Sequence[str]) -> tuple[dict[st
         return {}, (Refusal("ranks across streams", why),)
     found: dict[str, Ranks] = {}
     refusals: dict[Refusal, None] = {}
-    for id in ids:
+    for id, better in registry.directions(ids, streams[0].higher_is_better).items():
         values = [{one.label: float(one.numbers[id].value) for one in stream.learners} for stream in streams]
-        ranks, refused = rank_learners(values, direction(id, streams[0].higher_is_better))
+        ranks, refused = rank_learners(values, better)
         refusals |= dict.fromkeys(refused)
         if ranks is not None:
             reason = ". ".join(filter(None, (ranks.reason, _same_data(streams)))) or None

@@ -292,10 +292,8 @@ def error_shares(group: Group) -> Shares | None:
         shares = {side: np.full((len(group.runs), T, T), np.nan) for side in (*SIDES, "right")}
         for place, run in enumerate(group.runs):
             sizes = [task.n_samples for task in run.tasks]
-            for task in run.timeline.ended:
-                row = run.timeline.end_of(task)
-                found = None if row is None else _shares(row.errors, row.n or tuple(sizes), T)
-                for side, values in (found or {}).items():
+            for task, row in run.timeline.ends.items():
+                for side, values in (_shares(row.errors, row.n or tuple(sizes), T) or {}).items():
                     shares[side][place, task] = values
     last = max((task for run in group.runs for task in run.ended), default=-1)
     over_time, per_task = {}, {}

@@ -109,13 +109,13 @@ def estimate_over_items(group: Group, id: str, method: str) -> Estimate | None:
     try:
         return over_items(run.matrix, id, noise=noise_of_run(run))
     except NotComputable as why:
+        if method == "auto":
+            return None
         problem = problem_of(run.problem)
         no_share = (
             "" if problem.counts(run.metric) else f"{problem.score_name(run.metric)} is no share of right answers; "
         )
-        if method == "items":
-            raise NotComputable(f"{id} of {group.learner}: {no_share}{why}.") from None
-        return None
+        raise NotComputable(f"{id} of {group.learner}: {no_share}{why}.") from None
 
 
 def _tells_items(run: Run) -> bool:

@@ -52,9 +52,15 @@ class Timeline:
         return self.rows[place] if place >= 0 else None
 
     @property
+    def ends(self) -> dict[int, Row]:
+        """The rows that are a task's own, by their tasks."""
+        rows = ((task, self.end_of(task)) for task, is_own in enumerate(self.own) if is_own)
+        return {task: row for task, row in rows if row is not None}
+
+    @property
     def ended(self) -> tuple[int, ...]:
         """The tasks that have a row of their own."""
-        return tuple(task for task, is_own in enumerate(self.own) if is_own and self.end_of(task) is not None)
+        return tuple(self.ends)
 
 
 def timeline_of(run: Run) -> Timeline:
