@@ -60,10 +60,8 @@ def stream_from_values(
     spec = _spec(options)
     values = _values(y_train, "y_train"), _values(y_test, "y_test")
     data = dataset_from_arrays(name, x_train, np.zeros(len(values[0]), int), x_test, np.zeros(len(values[1]), int))
-    if SCENARIOS[spec.scenario].is_timed:
+    if SCENARIOS[spec.scenario].is_timed or (by_train is None and by_test is None):
         stream = build_stream(data, spec, time_train=by_train, time_test=by_test)
-    elif by_train is None and by_test is None:
-        stream = build_stream(data, spec)
     else:
         domains = _groups(by_train, values[0], "by_train"), _groups(by_test, values[1], "by_test")
         stream = _by_domain(data, spec, *domains)
