@@ -60,6 +60,7 @@ plan: {rows: [0, 4], columns: seen, every: 100, subsample: 50}
         (("seeds: 5", "seeds: 5\nseeds: 6"), "the key 'seeds' comes twice"),
         (("tasks: 5", "taks: 5"), r"streams\[0\].*unknown key 'taks'.*did you mean 'tasks'"),
         (("tasks: 5", "data: /x"), r"unknown key 'data'"),
+        (("tasks: 5", "epochs: 5"), r"unknown key 'epochs'.*did you mean 'passes'"),
         (("memory: 200}}, {g", "memmory: 200}}, {g"), r"learners\[1\].*'memmory'; the nearest is 'memory'"),
         (("memory: 200}}, {g", "memory: 0}}, {g"), r"learners\[1\].*at least 1; got 0"),
         (("memory: 200}}, {g", "network: resnet19}}, {g"), r"learners\[1\].*the nearest is 'resnet18'; got 'resnet19'"),

@@ -30,6 +30,8 @@ Whole = Annotated[StrictInt, Field(ge=1)]
 MOST_SEEDS = 10_000
 # What make_stream takes that an experiment file does not say: the folder of the data is the machine's matter.
 _NOT_IN_FILE = frozenset({"name", "data"})
+# What other tools call a key of ours that is spelt otherwise.
+_ELSEWHERE = {"epochs": "passes", "n_epochs": "passes", "num_epochs": "passes", "batch_size": "batch"}
 _LABELLED = {
     "learner": "{er: {memory: 200}, label: er-200}",
     "stream": "{name: digits, tasks: 2, label: digits-2}",
@@ -302,7 +304,9 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], inside: str, als
 
 def _unknown(key: str, known: Iterable[str], inside: str = "") -> str:
     names = list(known)
-    return f"unknown key {key!r}{inside}; did you mean {nearest(key, names)!r}? There are: {', '.join(names)}."
+    meant = _ELSEWHERE.get(key.lower())
+    near = meant if meant in names else nearest(key, names)
+    return f"unknown key {key!r}{inside}; did you mean {near!r}? There are: {', '.join(names)}."
 
 
 def _stream_options() -> list[str]:
