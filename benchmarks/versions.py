@@ -1,8 +1,8 @@
-"""What public evaluations of model versions say: O-LoRA's and Pythia's own files, with intervals over test items.
+"""How long it takes to read a thousand result files of versions of a model.
 
     python benchmarks/versions.py FOLDER
 
-FOLDER holds `olora/` and `lmeval/pythia/` as their owners published them. Writes benchmarks/results/versions.md.
+FOLDER holds `lmeval/pythia/` as its owners published it. Writes benchmarks/results/versions.md.
 """
 
 from __future__ import annotations
@@ -16,90 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from recollect.metrics import score
-from recollect.runs import Run, load
-from recollect.runs.arrange import Choices
-from recollect.stats import null_forgetting, over_items
+from recollect.runs import load
 
 OUT = Path(__file__).parent / "results" / "versions.md"
-AF = "forgetting.chaudhry2018"
-
-
-def olora(folder: Path) -> list[str]:
-    """Average accuracy and forgetting of every published run, beside what test noise alone would show."""
-    lines = [
-        "## O-LoRA's published results",
-        "",
-        "| run | tasks | test items | AA | AF [95 %, over items] | AF of noise alone [95 %] |",
-        "|---|---|---|---|---|---|",
-    ]
-    for run in load(folder):
-        items = sum(task.n_samples or 0 for task in run.tasks)
-        accuracy = 100 * score(run.matrix, "acc.average")
-        forgotten, null = "not computable: a stage was never evaluated", ""
-        if not np.isnan(score(run.matrix, AF)):
-            made, noise = over_items(run.matrix, AF), null_forgetting(run.matrix)
-            forgotten = f"{made.value:.4f} [{made.low:.4f}, {made.high:.4f}]"
-            null = f"{noise.value:.4f} [{noise.low:.4f}, {noise.high:.4f}]"
-        lines.append(f"| {run.learner} | {run.T} | {items:,} | {accuracy:.2f} | {forgotten} | {null} |")
-    return lines
-
-
-def pythia(folder: Path) -> list[str]:
-    """What each size lost between checkpoints, and how much of the peak is the maximum over noise."""
-    first = load(folder)
-    everything = tuple((task.name, 0) for task in first[0].tasks)
-    lines = [
-        "## Pythia's published checkpoints",
-        "",
-        "Every task counts as known from the first checkpoint on (`--trained <task>=0`): forgetting is the mean over"
-        " tasks of the best earlier checkpoint minus the last.",
-        "",
-        "| model | tasks | checkpoints | mean peak minus last | noise alone [95 %] | from step 13,000 | noise alone |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    runs = load(folder, choices=Choices(trained=everything))
-    for run in runs:
-        null, late = null_around_last(run), _late(run)
-        after = null_around_last(late)
-        lines.append(
-            f"| {run.learner} | {run.T} | {len(run.timeline.rows)} | {score(run.matrix, AF):.4f} |"
-            f" {null.mean():.4f} [{np.quantile(null, 0.025):.4f}, {np.quantile(null, 0.975):.4f}] |"
-            f" {score(late.matrix, AF):.4f} | {after.mean():.4f} |"
-        )
-    lines += ["", *_lambada(next(run for run in runs if run.learner.endswith("-70m")))]
-    return lines
-
-
-def null_around_last(run: Run, draws: int = 1000) -> np.ndarray:
-    """Mean peak minus last where every checkpoint is as good as the last one, and only the items vary."""
-    rng = np.random.default_rng(0)
-    matrix = run.matrix
-    n, last = np.asarray(matrix.n_samples), matrix.R[-1]
-    drawn = rng.binomial(n, last, size=(draws, matrix.S, matrix.T)) / n
-    result: np.ndarray = (drawn[:, :-1].max(1) - drawn[:, -1]).mean(1)
-    return result
-
-
-def _late(run: Run) -> Run:
-    from dataclasses import replace
-
-    rows = [row for row in run.timeline.rows if row is not None and int((row.name or "step0")[4:]) >= 13_000]
-    return replace(run, rows=tuple(rows), learned_at=dict.fromkeys(range(run.T), 0))
-
-
-def _lambada(run: Run) -> list[str]:
-    column = [task.name for task in run.tasks].index("lambada_openai")
-    rows = {row.name: row for row in run.timeline.rows if row is not None}
-    before, after = rows["step53000"], rows["step143000"]
-    values = [
-        (row.scores[run.metric][column] or 0.0, (row.standard_error or ())[column] or 0.0) for row in (before, after)
-    ]
-    drop, error = values[0][0] - values[1][0], float(np.hypot(values[0][1], values[1][1]))
-    return [
-        f"lambada_openai of {run.learner} falls by {drop:.4f} between step 53,000 and 143,000, with a standard error of"
-        f" {error:.4f} (95 %: +- {1.96 * error:.4f}), if the items of the two checkpoints were drawn apart."
-    ]
 
 
 def reading(folder: Path, files: int = 1000, turns: int = 9) -> list[str]:
@@ -168,9 +87,8 @@ def main() -> None:
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
         sys.exit("python benchmarks/versions.py FOLDER, the unpacked public files")
     folder = Path(sys.argv[1])
-    parts = [olora(folder / "olora"), pythia(folder / "lmeval" / "pythia"), reading(folder / "lmeval" / "pythia")]
     text = "# Versions of a model\n\nMade by `python benchmarks/versions.py FOLDER`.\n\n"
-    OUT.write_text(text + "\n\n".join("\n".join(part) for part in parts) + "\n")
+    OUT.write_text(text + "\n".join(reading(folder / "lmeval" / "pythia")) + "\n")
     print(OUT.read_text())
 
 

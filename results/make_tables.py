@@ -13,6 +13,7 @@ from pathlib import Path
 
 import cglb
 import numpy as np
+import public
 
 from recollect.metrics import evaluate, registry
 from recollect.runs import Group, attach_joint, group, load
@@ -108,6 +109,10 @@ ABOUT = {
     " rows, 1,000 for training and 1,500 for testing each, ROC-AUC; autoencoders over time. Page: pages/skab.html.",
     "streaming": f"{RUN.format('streaming')}: NSL-KDD as a stream of 10,000 samples, five clusters visited twice, one"
     " sample in twenty an anomaly, batches of 100, each scored before it is learned. Page: pages/streaming.html.",
+    "olora": "`python results/public.py FOLDER`: what the authors of O-LoRA published of their runs, converted;"
+    " docs/public-results.md.",
+    "pythia": "`python results/public.py FOLDER`: zero-shot evaluations of Pythia's checkpoints as published,"
+    " converted; docs/public-results.md.",
     "nsl-kdd-agnostic": f"{RUN.format('nsl-kdd/agnostic')}: the same in batches of 250; neither concepts nor boundaries"
     " are told.",
 }
@@ -172,7 +177,8 @@ def readme() -> str:
     """All experiments, one table each."""
     parts = [HEAD]
     for folder in sorted(path for path in HERE.iterdir() if path.is_dir() and path.name != "pages"):
-        parts += [f"## {folder.name}", ABOUT[folder.name], table(folder)]
+        made = public.TABLES[folder.name]() if folder.name in public.TABLES else table(folder)
+        parts += [f"## {folder.name}", ABOUT[folder.name], made]
     return "\n\n".join(parts) + "\n"
 
 
@@ -195,12 +201,21 @@ def with_tables(page: str) -> str:
     return head + mark + cglb.tables() + "\n<!-- end -->" + rest.partition("<!-- end -->")[2] if mark else page
 
 
+def with_public(page: str) -> str:
+    """The page with what public files of others say between its marks."""
+    for name, made in public.TABLES.items():
+        head, mark, rest = page.partition(f"<!-- {name} -->\n")
+        page = head + mark + made() + "\n<!-- end -->" + rest.partition("<!-- end -->")[2] if mark else page
+    return page
+
+
 def main() -> None:
     docs = HERE.parent / "docs"
-    guide = docs / "michel2023.md"
+    guide, others = docs / "michel2023.md", docs / "public-results.md"
     pages = {
         HERE / "README.md": readme(),
         guide: with_splits(guide.read_text(encoding="utf-8")),
+        others: with_public(others.read_text(encoding="utf-8")),
         **{
             page: with_tables(page.read_text(encoding="utf-8"))
             for page in (docs / "graphs.md", docs / "experiments.md")

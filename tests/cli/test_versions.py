@@ -58,6 +58,8 @@ def test_what_is_imported_says_the_same(weekly: Path, tmp_path: Path) -> None:
     before = call("score", weekly, "--json")[1]
     assert call("import", "auto", weekly, "-o", tmp_path / "own")[0] == 0
     assert call("score", tmp_path / "own", "--json")[1] == before
+    trained = ("--trained", "north=0,south=0", "-m", "forgetting.chaudhry2018", "--csv")
+    assert call("score", tmp_path / "own", *trained)[1] == call("score", weekly, *trained)[1]
     header = next((tmp_path / "own").glob("*/run.json"))
     assert '"learned_at": []' in header.read_text(), "nothing was ever trained"
 

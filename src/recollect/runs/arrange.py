@@ -106,7 +106,7 @@ def arrange_any(run: Run, choices: Choices) -> Run:
         if place >= 0 and tasks[j] not in choices.held_out and (row := time.rows[place]) is not None
     }
     named = replace(run, rows=tuple(rows))
-    asked = choices if choices.base or not base else replace(choices, base="untrained")
+    asked = choices if choices.base or not base else replace(choices, base=base[0].name)
     return arrange(named, asked, trained=known)
 
 
