@@ -140,11 +140,11 @@ def convert(folder: Path) -> None:
 
 def draw() -> None:
     """The picture and the page of O-LoRA's results."""
-    command = [sys.executable, "-m", "recollect"]
-    picture = ["figure", "matrix", str(HERE / "olora"), "--stream", "olora, 15 tasks"]
-    subprocess.run([*command, *picture, "-o", str(DOCS / "images" / "olora.png")], check=True)
+    command, records = [sys.executable, "-m", "recollect"], "../results/olora"
+    picture = ["figure", "matrix", records, "--stream", "olora, 15 tasks", "-o", "images/olora.png"]
     (DOCS / "pages").mkdir(exist_ok=True)
-    subprocess.run([*command, "report", "olora", "-o", str(DOCS / "pages" / "olora.html")], cwd=HERE, check=True)
+    for words in (picture, ["report", records, "-o", "pages/olora.html"]):
+        subprocess.run([*command, *words], cwd=DOCS, check=True)
 
 
 if __name__ == "__main__":

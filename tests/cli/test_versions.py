@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,22 @@ def test_the_weekly_team_needs_no_words_of_continual_learning(weekly: Path) -> N
     assert "-0.0500" in out
     assert "forgetting" not in out
     assert "by the date of the evaluation" in said
+
+
+def test_held_out_and_trained_may_name_tasks_of_any_kind_of_score(tmp_path: Path) -> None:
+    for step, (share, error) in enumerate(((0.5, 10.0), (0.4, 12.0))):
+        name = f"m/step{step}"
+        lmeval_results(tmp_path / "evals" / f"{step}.json", name, {"a": share, "b": 0.5}, date=float(step))
+        file = tmp_path / "evals" / f"{step}.json"
+        data = json.loads(file.read_text())
+        data["results"]["text"] = {"word_perplexity,none": error}
+        file.write_text(json.dumps(data))
+    code, out, _ = call("score", tmp_path / "evals", "--held-out", "a,text", "-m", "held_out.relative", "--csv")
+    assert code == 0
+    assert [line.split(",")[3] for line in out.splitlines()[1:]] == ["0.2000", "0.2000"]
+    assert call("score", tmp_path / "evals", "--trained", "b=1", "-m", "held_out.relative")[0] == 0
+    with pytest.raises(UsageError, match="There are: a, b, text"):
+        call("score", tmp_path / "evals", "--held-out", "c")
 
 
 def test_what_is_imported_says_the_same(weekly: Path, tmp_path: Path) -> None:

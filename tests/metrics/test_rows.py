@@ -151,7 +151,11 @@ def test_a_lower_is_better_column_that_rose_is_a_loss():
     matrix = rc.ScoreMatrix(R, b=b, learned_at=[1, "held out"], higher_is_better=False)
     assert rc.score(matrix, "held_out.relative") == pytest.approx(0.2)
     assert rc.score(matrix, "held_out.delta") == pytest.approx(-2)
-    assert rc.score(matrix, "held_out.ratio") == pytest.approx(1.2)
+    # 1.2 would read as a gain, and a gate would let it pass.
+    assert "rises with what is lost" in rc.score(matrix, "held_out.ratio").reason
+    likelihoods = rc.ScoreMatrix([[-2.0], [-3.0]], b=[-2.0], learned_at=["held out"])
+    assert np.isnan(rc.score(likelihoods, "held_out.ratio"))
+    assert rc.score(likelihoods, "held_out.relative") == pytest.approx(0.5)
 
 
 def test_only_held_out_columns_leave_the_other_families_undefined():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.matrix import Array
 from recollect.metrics.cells import Cells
@@ -69,10 +70,12 @@ def relative(s: Sweep) -> Array:
     better="higher",
     kind="ratio",
     bounds=(-np.inf, np.inf),
-    undefined=_NONE + ", or a base score is about 0",
+    undefined=_NONE + ", a base score is about 0, or one is an error, whose ratio rises with what is lost",
 )
 def ratio(s: Sweep) -> Array:
     """Mean of the held-out scores over their base scores: 1 is nothing lost (CRR).
+
+    Of errors (perplexity) and of scores below 0 it would rise with what is lost, and has no value.
 
     >>> round(ratio([[.8, .5], [.9, .45]], b=[.1, .6], learned_at=[0, "held out"]), 6)
     0.75
@@ -82,6 +85,12 @@ def ratio(s: Sweep) -> Array:
     relative : what is gone of it.
     """
     base = _divisor(s)
+    below = np.flatnonzero((base < 0).any(1))
+    if below.size:
+        raise Undefined(
+            f"the ratio of {_named(s, below)} to its base rises with what is lost (an error, or a score below 0);"
+            " held_out.relative is turned"
+        )
     return _mean(s, s.held / base)
 
 
@@ -95,9 +104,14 @@ def _divisor(s: Sweep) -> Array:
     base = _base(s)
     zero = np.flatnonzero((np.abs(base) <= _ABOUT_ZERO).all(1))
     if zero.size:
-        names = np.array(s.matrix.names or [f"column {j + 1}" for j in range(s.matrix.T)])[s.matrix.held_out][zero]
-        raise Undefined(f"the base score of {', '.join(names[:3])} is about 0; it can be left out (--without NAME)")
+        raise Undefined(f"the base score of {_named(s, zero)} is about 0; it can be left out (--without NAME)")
     return np.where(np.abs(base) > _ABOUT_ZERO, base, np.nan)
+
+
+def _named(s: Sweep, places: NDArray[np.intp]) -> str:
+    """The first of these held-out tasks."""
+    names = np.array(s.matrix.names or [f"column {j + 1}" for j in range(s.matrix.T)])[s.matrix.held_out][places]
+    return ", ".join(names[:3])
 
 
 def _mean(s: Sweep, values: Array) -> Array:

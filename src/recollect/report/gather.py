@@ -56,7 +56,7 @@ def gather(groups: Sequence[Group], *, title: str = "", command: str = "") -> Co
     ranks, refused = _ranks(streams, focus_of(groups).compared[:2])
     used = {id for stream in streams for column in stream.columns for id in column.ids}
     return Contents(
-        title=title or _title(list(by_stream)),
+        title=title or _title(streams),
         streams=tuple(streams),
         labels=labels,
         shown_first=_shown_first(streams, labels),
@@ -285,5 +285,6 @@ def _shown_first(streams: Sequence[StreamResult], labels: Sequence[str]) -> tupl
     return tuple(label for label in labels if label in best)
 
 
-def _title(streams: Sequence[str]) -> str:
-    return f"Learners on {streams[0]}" if len(streams) == 1 else f"Learners on {len(streams)} streams"
+def _title(streams: Sequence[StreamResult]) -> str:
+    who = "Versions" if all("changed" in stream.focus.questions for stream in streams) else "Learners"
+    return f"{who} on {streams[0].key if len(streams) == 1 else f'{len(streams)} streams'}"

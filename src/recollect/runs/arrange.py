@@ -40,18 +40,23 @@ def arrange(
     trained: Mapping[str, int] | None = None,
     by: str | None = None,
     full: Sequence[str] | None = None,
+    elsewhere: Sequence[str] = (),
 ) -> Run:
     """Lay out a run whose rows are versions, in the order in which they come.
 
     `trained` maps tasks to the place of the row that trained them, as names tell it; `full` are the long names of the
-    rows, by which the user may call them; `by` says how the order was found. What was decided is in the run's notes.
+    rows, by which the user may call them; `by` says how the order was found; `elsewhere` are tasks of the same versions
+    under scores of other kinds. What was decided is in the run's notes.
     """
     rows = list(run.rows)
     labels = [row.name or f"row {place + 1}" for place, row in enumerate(rows)]
     long = list(labels if full is None else full)
     tasks = [task.name for task in run.tasks]
-    _refuse_unknown_tasks(choices, tasks)
+    _refuse_unknown_tasks(choices, [*tasks, *elsewhere])
     by_names = {task: rows[place] for task, place in (trained or {}).items() if task not in choices.held_out}
+    if choices.trained and elsewhere:
+        by_names = {}
+        choices = replace(choices, trained=tuple(one for one in choices.trained if one[0] in tasks))
     if choices.order:
         places = _in_order(choices, labels, long)
         rows = [rows[place] for place in places]

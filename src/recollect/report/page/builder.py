@@ -88,6 +88,7 @@ def _what_is_there(contents: Contents) -> dict[str, bool]:
         "classes": any(stream.n_classes for stream in contents.streams),
         "marked": any(stream.rows for stream in contents.streams),
         "by_items": any(stream.changes for stream in contents.streams),
+        "versions": all("changed" in stream.focus.questions for stream in contents.streams),
         "flowing": any(stream.flows for stream in contents.streams),
         "losing": any(stream.is_trained for stream in contents.streams),
     }

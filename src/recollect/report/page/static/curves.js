@@ -142,5 +142,5 @@ function curvesOf(host) {
       for (const id of have) lineChart(slots.get(id), stream, id, all.filter(one => one.curves[id]), domain);
     });
   }
-  if (!host.children.length) host.append(element("p", { class: "aside" }, "No curve can be drawn: the cells that it reads were not evaluated."));
+  if (!host.children.length) host.append(element("p", { class: "aside" }, "No curve can be drawn: what it reads was not evaluated, or has no value after each task. The rows are in the matrices below."));
 }

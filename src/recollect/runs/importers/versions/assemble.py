@@ -81,7 +81,7 @@ def _of_family(found: Sequence[Evaluation], root: Path, tool: str, choices: Choi
     by_name = dict(zip(labels, versions, strict=True))
     return [
         replace(
-            _run(named, like, root, tool, choices, notes),
+            _run(named, like, root, tool, choices, notes, [column.task for column in columns if column not in like]),
             items=VersionItems(by_name, {column.task: column.metric for column in like}, like[0].unit),
         )
         for like in kinds.values()
@@ -95,6 +95,7 @@ def _run(
     tool: str,
     choices: Choices,
     notes: Sequence[str],
+    elsewhere: Sequence[str],
 ) -> Run:
     versions, labels, by = named
     there = [one.trained is not None or any(column.task in one.scores for column in columns) for one in versions]
@@ -115,7 +116,7 @@ def _run(
         complete=False,
         notes=(*_about_metrics(columns), *notes),
     )
-    made = arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names)
+    made = arrange(run, choices, trained=_trained_by(kept, columns), by=by, full=names, elsewhere=elsewhere)
     held = [task.held_out for task in made.tasks]
     return replace(made, problem="releases" if all(held) else "versions" if any(held) else "stages")
 
