@@ -66,7 +66,8 @@ def test_held_out_and_trained_may_name_tasks_of_any_kind_of_score(tmp_path: Path
     code, out, _ = call("score", tmp_path / "evals", "--held-out", "a,text", "-m", "held_out.relative", "--csv")
     assert code == 0
     assert [line.split(",")[3] for line in out.splitlines()[1:]] == ["0.2000", "0.2000"]
-    assert call("score", tmp_path / "evals", "--trained", "b=1", "-m", "held_out.relative")[0] == 0
+    trained = ("--base", "step0", "--trained", "b=1", "-m", "held_out.relative")
+    assert call("score", tmp_path / "evals", *trained)[0] == 0
     with pytest.raises(UsageError, match="There are: a, b, text"):
         call("score", tmp_path / "evals", "--held-out", "c")
 

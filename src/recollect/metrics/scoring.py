@@ -116,9 +116,12 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
     except NotComputable as cannot:
         rows = np.full((sweep.P, sweep.N), np.nan)
         reason, missing = str(cannot), not isinstance(cannot, Undefined)
+    now = rows[-1] if len(rows) else np.full(sweep.N, np.nan)
+    if reason is None and not len(rows):
+        reason, missing = "no row has a score", True
     reasons: tuple[str | None, ...] = (reason,) * sweep.N
     unevaluated = (False,) * sweep.N
-    undefined = np.flatnonzero(np.isnan(rows[-1]))
+    undefined = np.flatnonzero(np.isnan(now))
     if undefined.size and reason is None:
         lacking = dict(zip(undefined.tolist(), missing_cells(metric.card, sweep, sweep.P - 1, undefined), strict=True))
         said = {
@@ -130,7 +133,7 @@ def evaluate(matrix: ScoreMatrix, metric: Metric, *, curve: bool = False, **para
     is_bounded = matrix.unit != "raw" and matrix.higher_is_better
     return Outcome(
         metric,
-        rows[-1].reshape(matrix.lead),
+        now.reshape(matrix.lead),
         spread(rows, sweep, matrix.lead) if curve else None,
         reasons,
         missing,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import UsageError
+from recollect.metrics import score
 from recollect.runs import Run, load, load_all
 from recollect.runs.arrange import Choices
 from tests.runs.importers.versions.writing import lmeval_old, lmeval_results
@@ -53,7 +54,7 @@ def test_rows_are_versions_by_step_and_the_hidden_base_is_first(evals: Path) -> 
     assert run.rows[0].task_end
     assert all(task.held_out and task.n_samples == 200 for task in run.tasks)
     said = " ".join(run.notes)
-    assert "base base, then out/checkpoint-9, out/checkpoint-50" in said
+    assert "order base, then out/checkpoint-9, out/checkpoint-50" in said
     assert "read as a file of lm-eval" in said
 
 
@@ -268,3 +269,18 @@ def test_pythia_as_published(public_files: Path) -> None:
     fall = (before.scores[small.metric][column] or 0) - (after.scores[small.metric][column] or 0)
     assert fall == pytest.approx(0.0689, abs=5e-5)
     assert small.tasks[column].n_samples == 5153
+
+
+def test_a_chat_template_beside_none_is_another_condition(tmp_path: Path) -> None:
+    for step, template in enumerate((None, "0a1b")):
+        lmeval_results(tmp_path / f"{step}.json", f"m/step{step}", {"a": 0.5}, chat_template_sha=template)
+    with pytest.raises(UsageError, match="chat template none in step0 and chat template 0a1b in step1"):
+        load(tmp_path)
+    assert len(load(tmp_path, choices=Choices(different_conditions=True))) == 1
+
+
+def test_a_row_under_another_filter_has_no_score_and_no_traceback(tmp_path: Path) -> None:
+    for step, key in enumerate(("acc,none", "acc,strict")):
+        lmeval_results(tmp_path / f"{step}.json", f"m/step{step}", {"a": 0.5}, results={"a": {key: 0.5}})
+    (run,) = load(tmp_path)
+    assert score(run.matrix, "held_out.delta").reason == "no row has a score"

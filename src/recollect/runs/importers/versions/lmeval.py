@@ -203,7 +203,8 @@ class Conditions(Mapping[str, Mapping[str, str]]):
             mapping(get("n-samples")),
             config.get("num_fewshot"),
             config.get("limit", "unknown"),
-            get("chat_template_sha"),
+            # No template is one of them; a file that does not say is not.
+            (data["chat_template_sha"] or "none") if "chat_template_sha" in data else None,
         )
 
     def __iter__(self) -> Iterator[str]:
