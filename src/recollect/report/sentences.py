@@ -101,6 +101,7 @@ def _learning(stream: StreamResult) -> Conclusion:
     if not learning:
         why = stream.why_not("raa") or "RAA has no value"
         learning = (sentence(f"That is judged by RAA, which there is none of here: {why}."),)
+        return Conclusion("learning", "Who is still learning?", learning, each_stop)
     return Conclusion("learning", "Who is still learning?", _with_meaning(learning), each_stop)
 
 
