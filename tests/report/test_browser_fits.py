@@ -61,6 +61,30 @@ def rewards() -> tuple[Group, ...]:
     )
 
 
+def errors() -> tuple[Group, ...]:
+    """RMSE, far above 1: lower is better, and a drop is as large as the scores."""
+    return group(
+        [
+            Run(
+                learner=name,
+                stream="error",
+                seed=seed,
+                tasks=tuple(Task(f"t{j}") for j in range(4)),
+                rows=tuple(
+                    Row(i, scores={"rmse": tuple(50 + far * max(i - j, 0) + 3 * j + seed for j in range(4))})
+                    for i in range(4)
+                ),
+                problem="regression",
+                metric="rmse",
+                unit="raw",
+                higher_is_better=False,
+            )
+            for name, far in (("er", 2.0), ("mir", 4.0))
+            for seed in range(2)
+        ]
+    )
+
+
 def one_of_each() -> tuple[Group, ...]:
     return group([make_run("er", 0, 1)])
 
@@ -72,6 +96,7 @@ CASES: dict[str, Callable[[], tuple[Group, ...]]] = {
     "long names": long_names,
     "one run, one task": one_of_each,
     "negative scores": rewards,
+    "errors": errors,
     "detectors": lambda: make_detectors(seeds=2, rows=("visits", "batches")),
 }
 
@@ -99,3 +124,24 @@ def test_what_does_not_fit_is_found(open_page: Any) -> None:  # noqa: F811
     assert '"one" and "two" overlap' in found
     assert "NaN in" in found
     assert "the page is" in found
+
+
+def test_the_bars_of_what_was_forgotten_are_as_long_as_it_is(open_page: Any) -> None:  # noqa: F811
+    opened = open_page(build_page(gather(errors())))
+    widths = opened.page.eval_on_selector_all(
+        "[data-picture=forgotten] rect", "them => them.map(one => one.width.baseVal.value)"
+    )
+    assert max(widths) == pytest.approx(2 * min(widths), rel=0.01)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_chance_is_named_beside_the_marks(open_page: Any, width: int) -> None:  # noqa: F811
+    """The last learner guesses: its mark lies on the line of chance."""
+    groups = group([make_run(name, s, 5, keep=keep) for name, keep in (("er", 0.9), ("none", 0.01)) for s in range(2)])
+    opened = open_page(build_page(gather(groups)), viewport={"width": width, "height": 800})
+    assert opened.page.evaluate("""() => {
+      const root = document.querySelector("[data-picture=ahead] svg"), box = one => one.getBoundingClientRect();
+      const word = [...root.querySelectorAll("text")].filter(one => one.textContent === "chance").map(box)[0];
+      return Boolean(word) && ![...root.querySelectorAll("path")].map(box).some(
+        mark => mark.left < word.right && mark.right > word.left && mark.top < word.bottom && mark.bottom > word.top);
+    }""")

@@ -124,6 +124,7 @@ def _stream(key: str, groups: Sequence[Group], labels: Sequence[str]) -> StreamR
         refusals=(*without_score(missing, words), *lacking, *refused, *gaps(learners, columns)),
         cautions=(*filter(None, (rows.note,)), *_cautions(measured)),
         notes=_notes(groups, words),
+        bounded=all(group.matrix.unit != "raw" for group in groups),
         difficulty=_difficulty(groups[0].matrix),
         masked=tuple(one.learner.label for one in measured if is_masked(one.group.matrix)),
         **(_items(measured, problem.focus) if by_items else {}),

@@ -160,6 +160,7 @@ class StreamResult:
     `rows` says what each row is where rows are batches or visits, and `numbers` which; both are empty where a
     row follows each task. `unscored` are the tasks without a score, with the reason. `left_out` is what does not
     apply to such a stream at all, `refusals` what these runs lack; `cautions` are to be read with the numbers.
+    `bounded`: its scores lie in [0, 1], and so do their bands; errors and rewards have no such end.
     `costs` has what each row cost, by learner: "seconds" and "megabytes".
     `masked` are the learners whose every score of a task that was not yet learned is 0: it could not be answered.
     Of learners with one run each `over_items` are the pairs by the headline over their test items, `changes` what
@@ -190,6 +191,7 @@ class StreamResult:
     refusals: tuple[Refusal, ...]
     cautions: tuple[str, ...]
     notes: tuple[str, ...]
+    bounded: bool = True
     difficulty: Mapping[str, Array] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
     watched: Watched | None = None

@@ -129,6 +129,7 @@ def _for_script(contents: Contents) -> dict[str, Any]:
                 "comparisons": [_forest(table) for table in stream.comparisons],
                 "panels": stream.focus.panels,
                 "close": stream.focus.close,
+                "bounded": stream.bounded,
                 "titles": curve_titles(stream.words, stream.focus),
                 "tasks": stream.tasks,
                 "rows": stream.rows,

@@ -15,18 +15,19 @@ function extent(bands, low = Infinity, high = -Infinity) {
   return [low, high];
 }
 
-// The scores of detectors lie far from 0: their curves are looked at closely.
-function closeLimits(bands) {
+// The scores of detectors and the errors of regression lie far from 0: their curves are looked at closely.
+function closeLimits(bands, bounded) {
   const [low, high] = extent(bands);
-  if (!(low > .15)) return limits(bands);
-  return [Math.floor(low * 20) / 20, Math.min(1, Math.ceil(high * 20) / 20)];
+  if (!(low > .15)) return limits(bands, bounded);
+  const step = bounded ? .05 : 10 ** Math.floor(Math.log10(high - low || high)) / 2;
+  const [bottom, top] = [Math.floor(low / step) * step, Math.ceil(high / step) * step];
+  return [bottom, bounded ? Math.min(1, top) : Math.max(top, bottom + step)];
 }
 
-function limits(bands) {
-  const [low, high] = extent(bands, 0, 0);
-  const pad = (high - low || 1) * .04, values = bands.flatMap(made => [...made.value].filter(Number.isFinite)), most = Math.max(...values), least = Math.min(...values);
-  // An interval of few seeds may reach beyond what a score can be; no band is drawn there.
-  return [low < 0 ? least >= -1 && most <= 1 ? Math.max(low - pad, -1.05) : low - pad : 0, most <= 1 ? Math.min(1, high + pad) : high + pad];
+// An interval of few seeds may reach beyond what a bounded score can be; no band is drawn there. A ratio of scores may exceed 1.
+function limits(bands, bounded) {
+  const [low, high] = extent(bands, 0, 0), [least, most] = extent(bands.map(({ value }) => ({ value }))), pad = (high - low || 1) * .04;
+  return [low < 0 ? Math.max(low - pad, bounded && least >= -1 ? -1.05 : -Infinity) : 0, Math.min(high + pad, bounded && most <= 1 ? 1 : Infinity)];
 }
 
 // Between two rows that were evaluated a curve is the line between them.
@@ -138,7 +139,7 @@ function curvesOf(host) {
     drawn(alone ? figure : row, () => {
       const all = stream.learners.filter(one => shown.has(one.label));
       const made = all.flatMap(one => have.map(id => band(one.curves[id])).filter(Boolean));
-      const domain = stream.close && have[0] === "acc.average" ? closeLimits(made) : limits(made);
+      const domain = stream.close && have[0] === "acc.average" ? closeLimits(made, stream.bounded) : limits(made, stream.bounded);
       for (const id of have) lineChart(slots.get(id), stream, id, all.filter(one => one.curves[id]), domain);
     });
   }

@@ -82,9 +82,7 @@ function aheadOf(host, stream) {
   const { root, x, y, note, floor } = made;
   if (stream.chance !== null && stream.chance >= domain[0]) {
     root.append(svg("line", { class: "chance", x1: x(stream.chance), x2: x(stream.chance), y1: 0, y2: floor }));
-    const text = svg("text", { class: "value", x: x(stream.chance) + 4, y: floor - 3 });
-    text.textContent = "chance";
-    root.append(text);
+    sayChance(made, x(stream.chance), numbers.map(([v, low, high]) => [x(low ?? v) - 6, x(high ?? v) + 6]));
   }
   learners.forEach((one, i) => {
     const [value, low, high] = numbers[i], paint = one.role === "contestant" ? colour(one.label) : "var(--soft)";
@@ -100,6 +98,18 @@ function aheadOf(host, stream) {
   host.replaceChildren(root);
 }
 
+// "chance" stands at its line in the lowest row that has room; where none has, the line says it when pointed at.
+function sayChance({ root, y, left }, line, taken) {
+  const room = 40;
+  for (let i = taken.length - 1; i >= 0; i--) for (const from of [line + 4, line - 4 - room]) {
+    if (from < left || (taken[i][0] < from + room && taken[i][1] > from)) continue;
+    const text = svg("text", { class: "value", x: from, y: y(i) + 4 });
+    text.textContent = "chance";
+    return root.append(text);
+  }
+  root.querySelector(".chance").append(svg("title", {}, "chance"));
+}
+
 function forgottenBy(host, stream) {
   const AF = "forgetting.chaudhry2018", parts = PARTS.map(([name, text]) => [name, text, `split.${name}`]);
   const learners = order(stream).filter(one => (one.numbers[AF]?.[0] ?? null) !== null);
@@ -112,7 +122,7 @@ function forgottenBy(host, stream) {
     low = Math.min(low, down, one.numbers[AF][1] ?? 0); high = Math.max(high, up, one.numbers[AF][2] ?? 0);
     return pieces;
   });
-  const made = rows(host, learners, [low < -.005 ? -nice(-low) : 0, Math.min(1.05, nice(high || 1))], {
+  const made = rows(host, learners, [low < -.005 ? -nice(-low) : 0, Math.min(stream.bounded ? 1.05 : Infinity, nice(high || 1))], {
     title: "Forgetting: " + learners.map(one => `${one.label} ${format(one.numbers[AF][0])}`).join(", "), axis: split ? "forgetting (AF), and its parts" : "forgetting (AF)" });
   const { root, x, y, step, note } = made, thick = Math.min(15, step * .66), fills = {};
   learners.forEach((one, i) => {
@@ -143,7 +153,7 @@ function learningOf(host, stream) {
   const has = id => stream.learners.some(one => one.curves[id]), id = has("raa.michel2023") ? "raa.michel2023" : stream.panels[0][0];
   const learners = stream.learners.filter(one => shown.has(one.label) && one.curves[id]), bands = learners.map(one => band(one.curves[id]));
   if (!learners.length) return host.replaceChildren();
-  lineChart(host, stream, id, learners, stream.close ? closeLimits(bands) : limits(bands), 164, true);
+  lineChart(host, stream, id, learners, stream.close ? closeLimits(bands, stream.bounded) : limits(bands, stream.bounded), 164, true);
 }
 
 function picture(host) {

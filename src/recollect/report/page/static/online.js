@@ -10,7 +10,7 @@ function sideBySide(host, over, titles, says, isShared) {
   }
   drawn(row, () => {
     const bands = ids => current().flatMap(one => ids.map(id => band(one.curves[id])));
-    for (const [id, slot] of slots) lineChart(slot, over, id, current(), limits(bands(isShared ? [...slots.keys()] : [id])));
+    for (const [id, slot] of slots) lineChart(slot, over, id, current(), limits(bands(isShared ? [...slots.keys()] : [id]), over.bounded));
   });
 }
 
@@ -28,5 +28,5 @@ function onlineOf(host) {
 function costsOf(host) {
   const stream = page.streams[host.dataset.stream], titles = { seconds: "seconds", megabytes: "megabytes" };
   const learners = stream.learners.filter(one => stream.costs[one.label]).map(one => ({ ...one, curves: stream.costs[one.label], plateau: null }));
-  sideBySide(host, { ...stream, titles, learners }, titles, "", false);
+  sideBySide(host, { ...stream, titles, learners, bounded: false }, titles, "", false);
 }
