@@ -186,6 +186,8 @@ def with_splits(page: str) -> str:
     """The page with the split of forgetting between its marks, an experiment each."""
     for what, name, shorts in TABLES_IN_DOCS:
         head, mark, rest = page.partition(f"<!-- {what} of results/{name} -->\n")
+        if not mark:
+            sys.exit(f"the page has no place for the {what} of results/{name}")
         columns = {short: CLASSES[short] for short in shorts}
         page = head + mark + table(HERE / name, columns) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2]
     return page

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import UsageError
+from recollect.experiments.file import read as read_experiment
 from recollect.experiments.grid import grid
 from recollect.report.gather import gather
 from recollect.reproduce import experiment
@@ -17,12 +18,19 @@ from tests.reproduce.samples import make_run, paper_like, saturating
 
 def test_the_experiments_are_those_of_the_paper() -> None:
     cifar, tiny = experiment.experiments()
-    for one, rows in ((cifar, 5), (tiny, 25)):
+    for one in (cifar, tiny):
         assert [learner.name for learner in one.learners] == ["finetune", "er", "gdumb"]
         assert all(learner.options.get("memory", 2000) == 2000 for learner in one.learners)
-        plan = one.learners[-1].plan
-        assert plan is not None
-        assert plan.rows == rows
+    assert {learner.plan for learner in cifar.learners} == {None}  # all after every task
+    plan = tiny.learners[-1].plan
+    assert plan is not None
+    assert plan.rows == 25
+
+
+def test_the_examples_are_the_experiments_of_the_reproduction() -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    for one in experiment.experiments():
+        assert read_experiment(examples / f"{one.name}.yaml") == one
 
 
 def test_the_quick_one_runs_on_digits(tmp_path: Path) -> None:
