@@ -266,11 +266,11 @@ def _across(names: Sequence[str], inches: float) -> int:
 
 
 def _legend(figure: Figure, ax: Axes) -> None:
-    handles, labels = ax.get_legend_handles_labels()
+    handles, texts = ax.get_legend_handles_labels()
     inches = float(figure.get_figwidth())
-    across = _across(labels, inches)
-    labels = [label if "$" in label else fitted(label, int((inches - 0.5) / LETTER), 1) for label in labels]
-    figure.legend(handles, labels, loc="outside upper center", ncols=across, columnspacing=1.2, handlelength=1.8)
+    across = _across(texts, inches)
+    shown = [text if "$" in text else fitted(text, int((inches - 0.5) / LETTER), 1) for text in texts]
+    figure.legend(handles, shown, loc="outside upper center", ncols=across, columnspacing=1.2, handlelength=1.8)
 
 
 def _matplotlib() -> Any:
