@@ -170,7 +170,7 @@ def test_what_cannot_be_sent_is_one_sentence() -> None:
 
 def test_what_a_sample_raises_is_told() -> None:
     stream = stream_from((Items(40, "fails"), Items(4)), tasks=2, prefetch=1)
-    with pytest.raises(UsageError, match="item 3 cannot be read: it stops with KeyError: .nothing there."):
+    with pytest.raises(UsageError, match=r"item 3 cannot be read: it stops with KeyError: .nothing there."):
         list(stream.batches(0))
 
 
