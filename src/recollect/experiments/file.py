@@ -227,7 +227,7 @@ def parse(text: str, source: str = "the experiment") -> Experiment:
     Traceback (most recent call last):
     ...
     recollect.errors.UsageError: the experiment: unknown key 'learner'; did you mean 'learners'? There are: \
-name, streams, learners, seeds, plan, target, device, note, checkpoints.
+name, streams, learners, seeds, plan, target, device, note, tuned, checkpoints.
     """
     content = load_yaml(text, source)
     if not isinstance(content, dict):

@@ -95,7 +95,7 @@ def label_of(learner: str, options: Mapping[str, Any]) -> str:
 def rank_of(trial: Trial) -> float:
     """The rank of what a setting reached: the higher the better; no value comes last.
 
-    >>> low, high = (Trial("er", {}, "er", Estimate(v, v, v, 1, "t"), better="lower") for v in (0.1, 0.9))
+    >>> low, high = (Trial("er", {}, "er", Estimate(v, v, v, 1, "t", 0.0), better="lower") for v in (0.1, 0.9))
     >>> rank_of(low) > rank_of(high) > rank_of(Trial("er", {}, "er"))
     True
     """
