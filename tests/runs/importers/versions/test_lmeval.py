@@ -284,3 +284,16 @@ def test_a_row_under_another_filter_has_no_score_and_no_traceback(tmp_path: Path
         lmeval_results(tmp_path / f"{step}.json", f"m/step{step}", {"a": 0.5}, results={"a": {key: 0.5}})
     (run,) = load(tmp_path)
     assert score(run.matrix, "held_out.delta").reason == "no row has a score"
+
+
+def test_a_score_that_is_a_text_is_refused_and_an_absent_one_is_missing(tmp_path: Path) -> None:
+    path = lmeval_results(tmp_path / "a/results_1.json", "m", {"one": 0.5, "two": 0.5})
+    data = json.loads(path.read_text())
+    data["results"]["two"]["acc,none"] = "0.51"
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=r"two has acc,none '0\.51': a text, not a number"):
+        load(tmp_path / "a")
+    data["results"]["two"]["acc,none"] = "N/A"
+    path.write_text(json.dumps(data))
+    (run,) = load(tmp_path / "a")
+    assert [task.name for task in run.tasks][:1] == ["one"]

@@ -25,6 +25,8 @@ SUMMARY = "lm-evaluation-harness: results_<date>.json of one version or a folder
 
 # What a task's entry holds beside its scores.
 _NO_SCORES = ("alias", "name", "sample_len", "sample_count", " ")
+# What stands where there is no value.
+_ABSENT = ("N/A", "")
 _NO_NUMBERS = (str, dict, list, type(None))
 # What of the arguments of a model is no part of its name.
 _DETAILS = (
@@ -174,6 +176,8 @@ class Entry(NamedScores):
 def _cell(path: Path, task: str, values: Mapping[str, Any], counts: Any, key: str) -> Measured | None:
     value, error = values.get(key), values.get(_error_of(key))
     if type(value) is not float and isinstance(value, _NO_NUMBERS):
+        if isinstance(value, str) and value not in _ABSENT:
+            raise cannot_read(path, NAME, f"{in_words(task)} has {in_words(key)} {value[:40]!r}: a text, not a number.")
         return None
     n = None if counts is None and "sample_len" not in values else _n(values, counts)
     try:
